@@ -1,0 +1,1 @@
+"""The shared kernel: pure code, no I/O, no gRPC, no database driver."""
