@@ -1,0 +1,82 @@
+"""Civil dates and months. On the wire they are ISO text: YYYY-MM-DD and YYYY-MM, years 1850 to 2200."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+
+FIRST_YEAR = 1850
+LAST_YEAR = 2200
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+
+
+def parse_date(text: str) -> date:
+    """Read YYYY-MM-DD. Raises ValueError, without the text, for another spelling, no such day, a year out of range."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        raise ValueError("not a YYYY-MM-DD date")
+    year, month, day = (int(part) for part in match.groups())
+    _require_year(year)
+    return date(year, month, day)
+
+
+def _require_year(year: int) -> None:
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise ValueError(f"year outside {FIRST_YEAR}..{LAST_YEAR}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Month:
+    """A calendar month."""
+
+    year: int
+    number: int  # 1..12
+
+    def __post_init__(self) -> None:
+        _require_year(self.year)
+        if not 1 <= self.number <= 12:
+            raise ValueError("month outside 1..12")
+
+    @classmethod
+    def parse(cls, text: str) -> Month:
+        """Read YYYY-MM. Raises ValueError, without the text, for anything else."""
+        match = _MONTH.fullmatch(text)
+        if match is None:
+            raise ValueError("not a YYYY-MM month")
+        return cls(int(match[1]), int(match[2]))
+
+    @classmethod
+    def of(cls, day: date) -> Month:
+        """Return the month that `day` lies in."""
+        return cls(day.year, day.month)
+
+    def first_day(self) -> date:
+        """Return its first day."""
+        return date(self.year, self.number, 1)
+
+    def last_day(self) -> date:
+        """Return its last day."""
+        return date(self.year, self.number, calendar.monthrange(self.year, self.number)[1])
+
+    def next(self) -> Month:
+        """Return the month after it."""
+        return Month(self.year + self.number // 12, self.number % 12 + 1)
+
+    def __str__(self) -> str:
+        return f"{self.year:04}-{self.number:02}"
+
+
+def civil_date(instant: datetime, zone: tzinfo) -> date:
+    """Return the day it is in `zone` at `instant`. An instant without a time zone is refused with ValueError."""
+    if instant.tzinfo is None:
+        raise ValueError("the instant has no time zone")
+    return instant.astimezone(zone).date()
+
+
+def age_on(birth: date, day: date) -> int:
+    """Return the completed years of life on `day`; one born on 29 February completes a common year on 1 March."""
+    return day.year - birth.year - ((day.month, day.day) < (birth.month, birth.day))
