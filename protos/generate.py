@@ -54,7 +54,9 @@ def generate(gen: Path) -> None:
     run(*include, f"--python_out={gen}", f"--pyi_out={gen}", *sources)
     run(*include, f"--grpc_python_out={gen}", f"--mypy_grpc_out=quiet:{gen}", *services)
     descriptors = gen / "canopy.binpb"
-    run(*include, "--include_imports", "--include_source_info", f"--descriptor_set_out={descriptors}", *sources)
+    # Envoy prints the details of an error only when it knows their messages.
+    described = [*sources, "google/rpc/error_details.proto"]
+    run(*include, "--include_imports", "--include_source_info", f"--descriptor_set_out={descriptors}", *described)
     settle_descriptor_set(descriptors)
     for folder in sorted({gen / "canopy", *(p.parent for p in (gen / "canopy").rglob("*.py"))}):
         for parent in (folder, *folder.parents):
