@@ -1,8 +1,8 @@
 """Regenerate gen/ from protos/: Python modules, type stubs and the descriptor set Envoy reads.
 
-`python protos/generate.py` writes what differs; `--check` writes nothing and fails on a difference. Google's own protos come from the installed
-googleapis-common-protos wheel; their Python modules come from there too, so nothing of
-`google/` is ever generated into gen/ (it would shadow the wheel).
+`python protos/generate.py` writes what differs; `--check` writes nothing and fails on a difference.
+Google's own protos come from the installed googleapis-common-protos wheel; their Python modules come
+from there too, so nothing of `google/` is ever generated into gen/ (it would shadow the wheel).
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def generate(gen: Path) -> None:
         f"-I{importlib.resources.files('grpc_tools') / '_proto'}",
     ]
     run(*include, f"--python_out={gen}", f"--pyi_out={gen}", *sources)
-    run(*include, f"--grpc_python_out={gen}", f"--mypy_grpc_out=quiet:{gen}", *services)
+    stubs = f"--plugin=protoc-gen-mypy_grpc={Path(sys.executable).parent / 'protoc-gen-mypy_grpc'}"
+    run(*include, stubs, f"--grpc_python_out={gen}", f"--mypy_grpc_out=quiet:{gen}", *services)
     descriptors = gen / "canopy.binpb"
     # Envoy prints the details of an error only when it knows their messages.
     described = [*sources, "google/rpc/error_details.proto"]
