@@ -1,0 +1,1 @@
+"""Typed calls from the applications service to others."""

@@ -1,0 +1,1 @@
+"""What the applications service decides. No gRPC below this line."""

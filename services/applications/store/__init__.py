@@ -1,0 +1,1 @@
+"""The SQL of the applications service, one file per group of tables."""
