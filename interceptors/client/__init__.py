@@ -1,0 +1,1 @@
+"""What every call to another service goes through; stack.py has the order."""
