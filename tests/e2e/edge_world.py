@@ -22,7 +22,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2
-from grpc_health.v1 import _async, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import aio as health  # pyright: ignore[reportAttributeAccessIssue] - not in its stubs
 from grpc_tools import protoc
 from multidict import CIMultiDictProxy
 from yarl import URL
@@ -177,7 +178,7 @@ async def running_edge(folder: Path) -> AsyncIterator[Edge]:
     contract = Contract(compile_contract(folder))
     upstream = Upstream(contract)
     server = grpc.aio.server(handlers=tuple(upstream.handlers()), options=(("grpc.so_reuseport", 0),))
-    checks = _async.HealthServicer()
+    checks = health.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     await checks.set("", health_pb2.HealthCheckResponse.SERVING)
     port = server.add_insecure_port("127.0.0.1:0")
