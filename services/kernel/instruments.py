@@ -66,6 +66,9 @@ BUS_DELIVERIES_FAILED: Final = _meter.create_counter(
 BUS_DEAD_LETTERS: Final = _meter.create_counter(
     "canopy.bus.dead_letters", unit="{event}", description="Events set aside after too many deliveries, by group."
 )
+PASSCODE_HASHES: Final = _meter.create_counter(
+    "canopy.passcode.hashes", unit="{hash}", description="Argon2id runs of passcodes, for new ones and for logins."
+)
 
 
 def tracer() -> trace.Tracer:
