@@ -35,7 +35,7 @@ async def test_path_and_query_of_a_get_reach_the_method(edge: Edge) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["shelf_id=other", "shelfId=other", "shelf%5Fid=other", "noteText=a&shelf_id=other", "unknown=1", "note%5Ftext=a"],
+    ["shelf_id=other", "shelfId=other", "shelf%5Fid=other", "noteText=a&shelf_id=other", "unknown=1", "note%5Ftext=a", "noteText,note_text=a"],
 )
 async def test_query_that_names_a_path_field_or_an_unknown_one_is_refused(edge: Edge, query: str) -> None:
     """MSH-11: no query parameter overrides a path parameter, and none is silently dropped."""

@@ -1,0 +1,1 @@
+"""The applicant portal's server side: sessions in Valkey, no database of its own (SES-04)."""
