@@ -20,6 +20,7 @@ STATUS_CODE: Final = "rpc.grpc.status_code"
 REASON: Final = "canopy.reason"
 WORKER: Final = "canopy.worker"
 GROUP: Final = "canopy.group"
+OUTCOME: Final = "canopy.outcome"
 
 _DURATION_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 90.0)
 
@@ -68,6 +69,20 @@ BUS_DEAD_LETTERS: Final = _meter.create_counter(
 )
 PASSCODE_HASHES: Final = _meter.create_counter(
     "canopy.passcode.hashes", unit="{hash}", description="Argon2id runs of passcodes, for new ones and for logins."
+)
+FINALIZE_ENDED: Final = _meter.create_counter(
+    "canopy.finalize.ended", unit="{attempt}", description="Attempts to submit a draft that ended, by outcome."
+)
+FINALIZE_TAKEOVERS: Final = _meter.create_counter(
+    "canopy.finalize.takeovers", unit="{attempt}", description="Attempts resumed, or undone, after a lease had run out."
+)
+FINALIZE_LEASES_LOST: Final = _meter.create_counter(
+    "canopy.finalize.leases_lost", unit="{attempt}", description="Attempts that were told by a heartbeat to be lost."
+)
+FINALIZE_RELEASES_BLOCKED: Final = _meter.create_counter(
+    "canopy.finalize.releases_blocked",
+    unit="{operation}",
+    description="Filed applications whose events persons refuses to release: a data steward has to decide.",
 )
 
 
