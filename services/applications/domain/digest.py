@@ -1,0 +1,97 @@
+"""The keyed digest that pins what was submitted (FIN-09).
+
+digest = HMAC-SHA256(key[kid], "canopy-finalize/1" ‖ 0x00 ‖ request.SerializeToString(deterministic=True)), over a
+request that keeps its contract, holds no unknown field or enum number, and is in normalisation form C. What is hashed
+is thus what is stored. The key keeps people from being guessed from the digest. protobuf promises no canonical bytes
+across its versions: golden vectors (tests/contract/vectors/finalize_digest.json) watch over that, and bytes that
+change are a new version.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from canopy.applications.v1.finalize_pb2 import FinalizeRequest
+from canopy.errors.v1.reason_pb2 import Reason
+from services.kernel import fields, text
+from services.kernel.errors import Refusal, Violation, invalid
+from services.kernel.secret import Secret
+
+VERSION: Final = 1
+KEY_BYTES: Final = 32
+_LABEL: Final = b"canopy-finalize/1\0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """A digest and what it takes to compute it again."""
+
+    value: bytes  # 32
+    version: int
+    kid: str
+
+
+class DigestKeys:
+    """The keys of the digest by id. `active` signs what is new; the others verify what was pinned before a rotation."""
+
+    def __init__(self, active: str, keys: Mapping[str, Secret[bytes]]) -> None:
+        self._active: Final = active
+        self._keys: Final = dict(keys)
+
+    @classmethod
+    def parse(cls, ring: bytes) -> DigestKeys:
+        """Read a key ring, JSON: {"active": kid, "keys": {kid: base64 of 32 bytes}}. Raises ValueError, never quoting it."""
+        try:
+            said = json.loads(ring)
+            keys = {str(kid): base64.b64decode(key, validate=True) for kid, key in said["keys"].items()}
+            active = str(said["active"])
+        except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
+            raise ValueError("the digest key ring is not of the form {active, keys}") from None
+        if active not in keys or any(len(key) != KEY_BYTES for key in keys.values()):
+            raise ValueError(f"the digest key ring needs its active key, and {KEY_BYTES} bytes a key")
+        return cls(active, {kid: Secret(key) for kid, key in keys.items()})
+
+    def digest(self, canonical: bytes) -> Digest:
+        """Digest what `canonical_bytes` gave, with the active key."""
+        return Digest(value=self._mac(self._active, canonical), version=VERSION, kid=self._active)
+
+    def matches(self, pinned: Digest, canonical: bytes) -> bool:
+        """Tell whether the request behind `canonical` is the one that was pinned.
+
+        Raises LookupError where the version or the key is not known here: a key was retired too early.
+        """
+        if pinned.version != VERSION or pinned.kid not in self._keys:
+            raise LookupError("the digest of this operation needs a version or key that is not configured")
+        return hmac.compare_digest(pinned.value, self._mac(pinned.kid, canonical))
+
+    def _mac(self, kid: str, canonical: bytes) -> bytes:
+        return hmac.new(self._keys[kid].reveal(), _LABEL + canonical, sha256).digest()
+
+
+def canonical_bytes(request: FinalizeRequest, path: str) -> bytes:
+    """Bring `request` into form C, in place, and return the bytes that are digested.
+
+    path: where the request stands in the message that carried it. Raises Refusal: REASON_UNKNOWN_FIELD for a field of
+    a newer contract, which the bytes would cover in an order that is nobody's promise; REASON_INVALID_FIELD for whatever
+    else breaks the contract, unknown enum numbers included.
+    """
+    if fields.has_unknown_fields(request):
+        where = _below(path, fields.path_of_unknown_field(request))
+        raise Refusal(
+            Reason.REASON_UNKNOWN_FIELD, violations=[Violation(field=where, rule="unknown_field")], field=where
+        )
+    text.normalise(request)
+    if broken := fields.violations(request):
+        raise invalid(*(Violation(field=_below(path, each.field), rule=each.rule) for each in broken))
+    return request.SerializeToString(deterministic=True)
+
+
+def _below(path: str, field: str) -> str:
+    return f"{path}.{field}" if field else path
