@@ -64,7 +64,7 @@ class PostgresDatabases:
         self._lock: Final = asyncio.Lock()
 
     async def create(self, *lines: str) -> FreshDatabase:
-        """Make a database with the given migration lines, for example create("outbox", "persons"); none is an empty one."""
+        """Make a database that carries the given migration lines, for example "outbox", "persons"; none: empty."""
         async with self._lock:  # one copy of a template at a time: PostgreSQL demands it
             if lines not in self._templates:
                 self._templates[lines] = await self._make_template(lines)

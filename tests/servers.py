@@ -42,13 +42,13 @@ async def databases(stack_home: Path) -> AsyncIterator[PostgresDatabases]:
 
 @pytest.fixture
 def create_database(databases: PostgresDatabases) -> CreateDatabase:
-    """Make a database of this test: `await create_database("outbox", "persons")`."""
+    """The maker of this test's databases, called with migration lines: "outbox", "persons"."""
     return databases.create
 
 
 @pytest.fixture
 async def database(create_database: CreateDatabase) -> AsyncIterator[OpenDatabase]:
-    """Make and open one, logged in as the service: `db = await database("outbox", "persons")`."""
+    """The same, also logged in as the service and closed at the end of the test."""
     async with AsyncExitStack() as stack:
 
         async def open_database(*lines: str) -> Database:

@@ -17,23 +17,21 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from enum import Enum
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import asyncpg
-import asyncpg.pool
 
 from canopy.errors.v1.reason_pb2 import Reason
 from services.chassis import postgres_errors
 from services.chassis.postgres_config import DatabaseConfig, begin_statement, connect_options
 from services.chassis.postgres_settle import Reread, read_again
-from services.chassis.postgres_transaction import Transaction, is_lost
+from services.chassis.postgres_transaction import Connection, Transaction, TransactionControl, round_trip
 from services.kernel import failpoint, tally
 from services.kernel.errors import Refusal
 from services.kernel.failpoint import Failpoint
 from services.kernel.transaction import open_transaction
 
 T = TypeVar("T")
-Connection: TypeAlias = asyncpg.pool.PoolConnectionProxy
 
 RETRIES: Final = 5
 _FIRST_PAUSE_SECONDS: Final = 0.01
@@ -194,37 +192,35 @@ class Database:
     async def _attempt(self, name: str, work: Callable[[Transaction], Awaitable[T]], lane: Lane, begin: str) -> T:
         """BEGIN, work, COMMIT on one connection; whatever happens, the connection goes back clean or not at all."""
         async with self._connection(lane) as connection:
-            transaction = Transaction(connection)
+            control = TransactionControl(connection)
+            transaction = control.statements
             try:
-                await transaction.begin(begin)
+                server_pid = await control.begin(begin)
                 value = await work(transaction)
             except Exception as error:
-                await transaction.rollback()
-                raise _translated(error, transaction.failure) from error
+                await control.rollback()
+                if (meaning := _meaning(error, transaction.failure)) is not None:
+                    raise meaning from error
+                raise
             finally:
                 transaction.close()
-            await self._commit(name, connection, transaction)
+            try:
+                await failpoint.reach(Failpoint.DB_BEFORE_COMMIT)
+                tag = await control.commit()
+                await failpoint.reach(Failpoint.DB_AFTER_COMMIT)
+            except Exception as error:
+                if postgres_errors.leaves_commit_unknown(error):
+                    control.abandon()
+                    raise _CommitUnknownError(server_pid) from error
+                await control.rollback()
+                if (meaning := _meaning(error, error)) is not None:
+                    raise meaning from error
+                raise
+        if tag == "COMMIT":
             return value
-
-    async def _commit(self, name: str, connection: Connection, transaction: Transaction) -> None:
-        if is_lost(connection):  # COMMIT is never sent, so the server rolls back
-            raise Refusal(Reason.REASON_UPSTREAM_UNAVAILABLE)
-        server_pid = connection.get_server_pid()
-        try:
-            await failpoint.reach(Failpoint.DB_BEFORE_COMMIT)
-            tally.count(round_trips=1)
-            tag = await connection.execute("COMMIT")
-            await failpoint.reach(Failpoint.DB_AFTER_COMMIT)
-        except Exception as error:
-            if postgres_errors.leaves_commit_unknown(error):
-                connection.terminate()
-                raise _CommitUnknownError(server_pid) from error
-            await transaction.rollback()
-            raise _translated(error, error) from error
-        if tag != "COMMIT":
-            if postgres_errors.is_retryable(transaction.failure):
-                raise _RunAgainError from transaction.failure
-            raise RolledBackError(f"transaction {name} swallowed the error of a statement") from transaction.failure
+        if postgres_errors.is_retryable(transaction.failure):
+            raise _RunAgainError from transaction.failure
+        raise RolledBackError(f"transaction {name} swallowed the error of a statement") from transaction.failure
 
     async def _settle(self, begin: str, reread: Reread[T] | None, unknown: _CommitUnknownError) -> T | None:
         """Find out what a lost COMMIT did: the committed value, or None. Raises Refusal(REASON_COMMIT_UNKNOWN)."""
@@ -238,30 +234,28 @@ class Database:
                     reread,
                     unknown.server_pid,
                 )
-        except (TimeoutError, *postgres_errors.DRIVER_ERRORS) as error:
+        except postgres_errors.STATEMENT_ERRORS as error:
             raise Refusal(Reason.REASON_COMMIT_UNKNOWN) from error
 
     async def _alone(self, lane: Lane, statement: Callable[[Connection], Awaitable[T]]) -> T:
         self._refuse_nested("a single statement")
         async with self._connection(lane) as connection:
-            tally.count(statements=1, round_trips=1)
-            try:
-                return await statement(connection)
-            except postgres_errors.DRIVER_ERRORS as error:
-                raise _translated(error, error) from error
+            tally.count(statements=1)
+            with postgres_errors.refusing():
+                return await round_trip(connection, statement)
 
     @asynccontextmanager
     async def _connection(self, lane: Lane) -> AsyncIterator[Connection]:
         """Lend a connection. One that is still in a transaction at the end is thrown away."""
         pool = self._pools[lane]
         try:
-            connection = await pool.acquire(timeout=self._config.acquire_seconds)
-        except TimeoutError as error:
-            exhausted = pool.get_idle_size() == 0 and pool.get_size() >= pool.get_max_size()
-            reason = Reason.REASON_OVERLOADED if exhausted else Reason.REASON_UPSTREAM_UNAVAILABLE
-            raise Refusal(reason) from error
-        except postgres_errors.DRIVER_ERRORS as error:
-            raise _translated(error, error) from error
+            with postgres_errors.refusing():
+                connection = await pool.acquire(timeout=self._config.acquire_seconds)
+        except Refusal as refusal:
+            queued = pool.get_size() >= pool.get_max_size() and pool.get_idle_size() == 0
+            if queued and isinstance(refusal.__cause__, TimeoutError):
+                raise Refusal(Reason.REASON_OVERLOADED) from refusal.__cause__
+            raise
         try:
             yield connection
         finally:
@@ -276,13 +270,11 @@ class Database:
             raise NestedTransactionError(f"{name} inside the transaction {outer}")
 
 
-def _translated(error: Exception, failure: BaseException | None) -> Exception:
-    """Choose what to raise for `error`, given the failure of a statement that caused it or was swallowed before it."""
+def _meaning(error: Exception, failure: BaseException | None) -> Exception | None:
+    """Choose what to raise for `error`, given the failure of the statement behind it; None: the error itself."""
     if postgres_errors.is_retryable(failure):
         return _RunAgainError()
-    if error is failure:
-        return postgres_errors.refusal_of(error) or error
-    return error
+    return postgres_errors.refusal_of(error) if error is failure else None
 
 
 def _log_abandoned(task: asyncio.Task[Any]) -> None:

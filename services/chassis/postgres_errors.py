@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import asyncpg
@@ -9,8 +11,19 @@ import asyncpg
 from canopy.errors.v1.reason_pb2 import Reason
 from services.kernel.errors import Refusal
 
-# What the driver raises when a statement fails, at the server or on the way. OSError includes TimeoutError.
-DRIVER_ERRORS: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+
+class SessionEndedError(Exception):
+    """The session had ended before the statement was sent, so the statement did nothing."""
+
+
+# What a statement can fail with, at the server or on the way. OSError includes TimeoutError.
+STATEMENT_ERRORS: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    SessionEndedError,
+)
 
 # The same closure may well succeed on a second run, and the failed run has left nothing.
 _RETRYABLE: Final = (
@@ -25,6 +38,7 @@ _TOO_MUCH_WORK: Final = (
     asyncpg.InsufficientResourcesError,  # class 53
 )
 _UNAVAILABLE: Final = (
+    SessionEndedError,
     OSError,
     asyncpg.PostgresConnectionError,  # class 08
     asyncpg.OperatorInterventionError,  # class 57: shutting down, starting up
@@ -61,3 +75,15 @@ def leaves_commit_unknown(error: BaseException) -> bool:
             or isinstance(error, (asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError))
         )
     return isinstance(error, (OSError, asyncpg.InternalClientError))
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Raise the refusal in place of an error of the block that `refusal_of` can translate."""
+    try:
+        yield
+    except STATEMENT_ERRORS as error:
+        refusal = refusal_of(error)
+        if refusal is None:
+            raise
+        raise refusal from error

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias, TypeVar
 
 import asyncpg
 
-from services.chassis.postgres_errors import DRIVER_ERRORS, refusal_of
-from services.chassis.postgres_transaction import Transaction
+from services.chassis.postgres_errors import STATEMENT_ERRORS, refusal_of
+from services.chassis.postgres_transaction import Transaction, TransactionControl
 
 T = TypeVar("T")
 Reread: TypeAlias = Callable[[Transaction], Awaitable[T | None]]
@@ -40,19 +40,19 @@ async def read_again(
     while True:
         try:
             connection = await connect()
-        except DRIVER_ERRORS:
+        except STATEMENT_ERRORS:
             await asyncio.sleep(_PAUSE_SECONDS)
             continue
-        transaction = Transaction(connection)
+        control = TransactionControl(connection)
         try:
             while await connection.fetchval(SESSION_LIVES, server_pid):  # noqa: ASYNC110  # it is in another process
                 await asyncio.sleep(_PAUSE_SECONDS)
-            await transaction.begin(begin)
-            return await reread(transaction)
-        except DRIVER_ERRORS as error:
-            if refusal_of(error) is None and not connection.is_closed():
+            await control.begin(begin)
+            return await reread(control.statements)
+        except STATEMENT_ERRORS as error:
+            if refusal_of(error) is None:
                 raise
             await asyncio.sleep(_PAUSE_SECONDS)
         finally:
-            transaction.close()
+            control.statements.close()
             connection.terminate()

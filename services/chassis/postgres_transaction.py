@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 import asyncpg.pool
 
-from services.chassis.postgres_errors import DRIVER_ERRORS
+from services.chassis.postgres_errors import STATEMENT_ERRORS, SessionEndedError
 from services.kernel import tally
 
 T = TypeVar("T")
@@ -27,61 +28,88 @@ class Transaction:
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement and return its command tag, for example "UPDATE 1"."""
-        return await self._statement(self._open().execute(sql, *args))
+        return await self._statement(lambda connection: connection.execute(sql, *args))
 
     async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement once per row of arguments, in one batch."""
-        await self._statement(self._open().executemany(sql, rows))
+        await self._statement(lambda connection: connection.executemany(sql, rows))
 
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """Run a statement and return its rows."""
-        return await self._statement(self._open().fetch(sql, *args))
+        return await self._statement(lambda connection: connection.fetch(sql, *args))
 
     async def fetchrow(self, sql: str, *args: object) -> asyncpg.Record | None:
         """Run a statement and return its first row, or None."""
-        return await self._statement(self._open().fetchrow(sql, *args))
+        return await self._statement(lambda connection: connection.fetchrow(sql, *args))
 
     async def fetchval(self, sql: str, *args: object) -> Any:
         """Run a statement and return the first column of its first row, or None."""
-        return await self._statement(self._open().fetchval(sql, *args))
-
-    async def begin(self, sql: str) -> None:
-        """Send BEGIN with its settings. For the owner of the transaction, not for closures."""
-        await self._statement(self._connection.execute(sql), statements=0)
-
-    async def rollback(self) -> None:
-        """Roll back what is open; a connection that does not take it is terminated. For the owner."""
-        try:
-            if not is_lost(self._connection) and self._connection.is_in_transaction():
-                tally.count(round_trips=1)
-                await self._connection.execute("ROLLBACK")
-        except DRIVER_ERRORS:
-            self._connection.terminate()
+        return await self._statement(lambda connection: connection.fetchval(sql, *args))
 
     def close(self) -> None:
-        """Refuse further statements. For the owner."""
+        """Refuse further statements."""
         self._closed = True
 
-    def _open(self) -> Connection:
+    async def _statement(self, run: Callable[[Connection], Awaitable[T]]) -> T:
         if self._closed:
             raise RuntimeError("the transaction has ended: await every statement inside the closure")
-        return self._connection
-
-    async def _statement(self, running: Awaitable[T], *, statements: int = 1) -> T:
-        tally.count(statements=statements, round_trips=1)
+        tally.count(statements=1)
         try:
-            return await running
-        except DRIVER_ERRORS as error:
+            return await round_trip(self._connection, run)
+        except STATEMENT_ERRORS as error:
             self.failure = error
-            if isinstance(error, asyncpg.InterfaceError) and is_lost(self._connection):
-                self.failure = asyncpg.ConnectionDoesNotExistError("the connection was lost between two statements")
-                raise self.failure from error
             raise
 
 
-def is_lost(connection: Connection) -> bool:
-    """Tell whether the connection has ended; a lent one then answers every question with an InterfaceError."""
+class TransactionControl:
+    """Begins and ends a transaction. Kept by its owner; closures get `statements`."""
+
+    __slots__ = ("_connection", "statements")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.statements = Transaction(connection)
+
+    async def begin(self, sql: str) -> int:
+        """Send BEGIN with its settings; return the server's process id of the session."""
+        try:
+            await round_trip(self._connection, lambda connection: connection.execute(sql))
+        except STATEMENT_ERRORS as error:
+            self.statements.failure = error
+            raise
+        return self._connection.get_server_pid()
+
+    async def commit(self) -> str:
+        """Send COMMIT and return the command tag, which is "ROLLBACK" when a statement had failed."""
+        return await round_trip(self._connection, lambda connection: connection.execute("COMMIT"))
+
+    async def rollback(self) -> None:
+        """Roll back what is open; a connection that does not take it is given up."""
+        try:
+            if self._connection.is_in_transaction():
+                await round_trip(self._connection, lambda connection: connection.execute("ROLLBACK"))
+        except STATEMENT_ERRORS:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """End the session without a word; the server rolls back what is open."""
+        with contextlib.suppress(asyncpg.InterfaceError):  # it was lost, and its pool has dropped it already
+            self._connection.terminate()
+
+
+async def round_trip(connection: Connection, run: Callable[[Connection], Awaitable[T]]) -> T:
+    """Run one exchange. Raises SessionEndedError when the connection was gone before anything was sent."""
+    tally.count(round_trips=1)
+    try:
+        return await run(connection)
+    except asyncpg.InterfaceError as error:
+        if _is_gone(connection):
+            raise SessionEndedError from error
+        raise
+
+
+def _is_gone(connection: Connection) -> bool:
     try:
         return connection.is_closed()
-    except asyncpg.InterfaceError:
+    except asyncpg.InterfaceError:  # a lent connection that was lost has returned to its pool and answers nothing
         return True
