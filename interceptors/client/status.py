@@ -12,7 +12,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from canopy.errors.v1.reason_pb2 import Reason
 from interceptors.client.chain import Call, Send, Undecodable
-from services.kernel.errors import ClientError, ClientFailure
+from services.kernel.errors import ClientError, ClientFailure, Violation
 
 _DOMAIN = "canopy"
 _DETAILS_KEY = "grpc-status-details-bin"
@@ -58,6 +58,7 @@ class Details:
     """What a status says beyond its code."""
 
     reason: Reason = Reason.REASON_UNSPECIFIED
+    violations: tuple[Violation, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     retry_after: float | None = None  # seconds; None where no retry is advised
 
@@ -87,6 +88,7 @@ def client_error(call: Call, error: Exception) -> ClientError:
         method=call.method,
         code=code.value[0],
         reason=details.reason,
+        violations=details.violations,
         metadata=details.metadata,
         retry_after=details.retry_after,
         may_have_happened=call.may_have_happened,
@@ -103,17 +105,19 @@ def details_of(error: grpc.aio.AioRpcError) -> Details:
     packed = dict(error.trailing_metadata() or ()).get(_DETAILS_KEY)
     if not isinstance(packed, bytes):
         return Details()
-    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    info, retry, bad = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), error_details_pb2.BadRequest()
     try:
         for detail in status_pb2.Status.FromString(packed).details:
             detail.Unpack(info)
             detail.Unpack(retry)
+            detail.Unpack(bad)
     except DecodeError:
         return Details()
     return Details(
         reason=_REASONS.get(info.reason, Reason.REASON_UNSPECIFIED)
         if info.domain == _DOMAIN
         else Reason.REASON_UNSPECIFIED,
+        violations=tuple(Violation(field=said.field, rule=said.description) for said in bad.field_violations),
         metadata=dict(info.metadata),
         retry_after=retry.retry_delay.ToNanoseconds() / 1e9 if retry.HasField("retry_delay") else None,
     )

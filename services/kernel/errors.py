@@ -79,6 +79,7 @@ class ClientError(Exception):
         method: str,
         code: int,
         reason: Reason = Reason.REASON_UNSPECIFIED,
+        violations: Sequence[Violation] = (),
         metadata: Mapping[str, str] | None = None,
         retry_after: float | None = None,
         may_have_happened: bool,
@@ -86,14 +87,15 @@ class ClientError(Exception):
         """Describe the failure.
 
         method: full name, "/canopy.persons.v1.PersonsService/BatchGetPersons". code: gRPC status code number.
-        reason: REASON_UNSPECIFIED where the other side gave none of ours. may_have_happened: False only where the call
-        was certainly not executed: it was refused, or never sent.
+        reason: REASON_UNSPECIFIED where the other side gave none of ours. violations: the fields it named.
+        may_have_happened: False only where the call was certainly not executed: it was refused, or never sent.
         """
         super().__init__(f"{method}: {kind.name} (code {code}, {Reason.Name(reason)})")
         self.kind = kind
         self.method = method
         self.code = code
         self.reason = reason
+        self.violations = tuple(violations)
         self.metadata = dict(metadata or {})
         self.retry_after = retry_after
         self.may_have_happened = may_have_happened
