@@ -1,0 +1,1 @@
+"""Typed calls of the portal to other services."""

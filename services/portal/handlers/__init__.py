@@ -1,0 +1,1 @@
+"""gRPC handlers of the portal: cookies and headers in, domain call, cookies out."""

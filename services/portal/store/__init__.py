@@ -1,0 +1,1 @@
+"""Valkey statements of the portal."""
