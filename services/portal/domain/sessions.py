@@ -136,11 +136,11 @@ class Sessions:
         return Session(
             session_id=_digest(token),
             device_id=record.device_id,
-            flow_kind=cast(FlowKind, FlowKind.Value(record.flow_kind)),
+            flow_kind=cast("FlowKind", FlowKind.Value(record.flow_kind)),
             subject=Subject(
                 application_id=record.application_id,
                 code=record.code,
-                scope=cast(CredentialScope, CredentialScope.Value(record.scope)),
+                scope=cast("CredentialScope", CredentialScope.Value(record.scope)),
                 credential_epoch=record.credential_epoch,
             ),
             seconds_remaining=seconds,
