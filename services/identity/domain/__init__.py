@@ -1,0 +1,1 @@
+"""What the issuer decides: who a client is, what it may ask for, what a token says."""

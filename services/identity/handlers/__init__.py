@@ -1,0 +1,1 @@
+"""What the issuer answers over HTTP."""

@@ -1,0 +1,1 @@
+"""What the issuer keeps in files: signing keys and clients."""
