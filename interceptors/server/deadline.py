@@ -13,6 +13,8 @@ from services.kernel.errors import Refusal
 
 # Taken off the client's deadline, so that our answer still finds the client waiting: it learns what ran out, and where.
 REPORTING_SECONDS = 0.02
+# gRPC rounds a deadline up by as much as this on its way, so the client leaves before the time we are told.
+ROUNDING = 0.01
 
 
 def deadline(default_seconds: float) -> Middleware:
@@ -25,7 +27,8 @@ def deadline(default_seconds: float) -> Middleware:
 
     @asynccontextmanager
     async def middleware(call: Call) -> AsyncIterator[None]:
-        given = default_seconds if call.time_remaining is None else call.time_remaining - REPORTING_SECONDS
+        told = call.time_remaining
+        given = default_seconds if told is None else told * (1 - ROUNDING) - REPORTING_SECONDS
         if given <= 0:
             raise Refusal(Reason.REASON_DEADLINE_EXCEEDED)
         call.deadline = Deadline.after(given)
