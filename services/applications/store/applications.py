@@ -23,7 +23,6 @@ from canopy.applications.v1.application_pb2 import (
 )
 from services.chassis.postgres import Database
 
-
 # One statement, so that application and determinations are of one moment; the application's columns repeat.
 GET_APPLICATION = """
 SELECT a.application_id, c.code, a.kind, a.status, a.household_id, a.submitted_by, a.programs_requested,
