@@ -78,6 +78,7 @@ class Upstream:
         self._contract = contract
         self.metadata: list[tuple[str, str]] = []
         self.calls: list[str] = []
+        self.seconds_allowed: float | None = None
 
     def handlers(self) -> Iterable[grpc.GenericRpcHandler]:
         """Bind each method."""
@@ -94,9 +95,12 @@ class Upstream:
     def _handler(self, method: str, request: str) -> grpc.RpcMethodHandler[Any, Any]:
         async def answer(message: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Message:
             self.calls.append(method)
+            self.seconds_allowed = context.time_remaining()
             self.metadata = [(str(key), str(value)) for key, value in context.invocation_metadata() or ()]
             if method == "PressBook":
                 return self._contract.message("google.api.HttpBody", content_type="text/plain", data=message.data)
+            if getattr(message, "note_text", "") == "bare":
+                await context.abort(grpc.StatusCode.INTERNAL, "Bare.")
             failure = FAILURES.get(getattr(message, "note_text", ""))
             if failure is not None:
                 await _fail(context, *failure)

@@ -52,6 +52,15 @@ async def test_refusal_of_a_service_becomes_http_and_json(
     assert has_security_headers(answer)
 
 
+async def test_failure_without_details_has_the_same_shape(edge: Edge) -> None:
+    """MSH-08: a failure below our own interceptors is JSON as well, and no trace of gRPC is left in its headers."""
+    answer = await edge.call("GET", f"{SHELF}?note_text=bare")
+
+    assert answer.status == 500
+    assert answer.json() == {"code": 13, "message": "Bare.", "details": []}
+    assert not [name for name in answer.headers if name.lower().startswith("grpc-")]
+
+
 async def test_refused_creation_keeps_its_error_status(edge: Edge) -> None:
     """MSH-08: a status of success is never put on a refusal."""
     answer = await edge.call("POST", SHELVES, body={"kind": "KIND_OF_NOTHING"})

@@ -35,7 +35,15 @@ async def test_path_and_query_of_a_get_reach_the_method(edge: Edge) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["shelf_id=other", "shelfId=other", "shelf%5Fid=other", "noteText=a&shelf_id=other", "unknown=1", "note%5Ftext=a", "noteText,note_text=a"],
+    [
+        "shelf_id=other",
+        "shelfId=other",
+        "shelf%5Fid=other",
+        "noteText=a&shelf_id=other",
+        "unknown=1",
+        "note%5Ftext=a",
+        "noteText,note_text=a",
+    ],
 )
 async def test_query_that_names_a_path_field_or_an_unknown_one_is_refused(edge: Edge, query: str) -> None:
     """MSH-11: no query parameter overrides a path parameter, and none is silently dropped."""
@@ -130,6 +138,8 @@ async def test_staff_listener_proxies_grpc_for_routed_methods_only(edge: Edge) -
 
     shelf = type(edge.contract.message("canopy.portal.v1.Shelf")).FromString(answer)
     assert "user-agent" in shelf.metadata_keys
+    assert edge.upstream.seconds_allowed is not None
+    assert edge.upstream.seconds_allowed <= 30
     assert unrouted.value.code() is internal.value.code() is grpc.StatusCode.UNIMPLEMENTED
     assert unrouted.value.details() == "There is nothing at this path for this method."
 
@@ -150,19 +160,20 @@ async def test_headers_of_the_mesh_are_stripped(edge: Edge) -> None:
         "x-canopy-principal": "root",
         "x-forwarded-for": "203.0.113.9",
         "x-envoy-external-address": "203.0.113.9",
-        "grpc-timeout": "1n",
+        "grpc-timeout": "9S",
         "x-request-id": "chosen",
         "authorization": "Bearer t",
         "cookie": "__Host-sid=1",
         "traceparent": "00-11111111111111111111111111111111-2222222222222222-01",
     }
     await edge.call("GET", SHELF, headers=sent)
-    public = dict(edge.upstream.metadata)
+    public, public_seconds = dict(edge.upstream.metadata), edge.upstream.seconds_allowed
     await edge.call("POST", "/v1/trees:batchGet", body={}, staff=True, headers=sent)
-    staff = dict(edge.upstream.metadata)
+    staff, staff_seconds = dict(edge.upstream.metadata), edge.upstream.seconds_allowed
 
+    assert public_seconds is staff_seconds is None
     for reached in (public, staff):
-        assert not {"x-canopy-principal", "grpc-timeout", "x-envoy-original-path"} & reached.keys()
+        assert not {"x-canopy-principal", "x-envoy-original-path"} & reached.keys()
         assert "203.0.113.9" not in reached["x-forwarded-for"]
         assert reached["x-envoy-external-address"] == "127.0.0.1"
         assert reached["x-request-id"] != "chosen"
