@@ -126,6 +126,7 @@ async def test_security_headers_are_on_success_too(edge: Edge) -> None:
     assert has_security_headers(answer)
     assert answer.headers["cache-control"] == "no-store"
     assert len(answer.headers["x-request-id"]) == 36
+    assert not [name for name in answer.headers if name.lower().startswith(("grpc-", "x-envoy-"))]
 
 
 async def test_liveness_and_readiness_answer_on_both_listeners(edge: Edge) -> None:
