@@ -1,4 +1,4 @@
-"""Which day it is for the agency (MSH-15). Pure: the instant and the agency's time zone decide, no machine's setting."""
+"""Which day it is for the agency (MSH-15). Pure: the instant and the agency's time zone decide, nothing else."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class PersonsFinalize:
     ) -> list[StepReceipt]:
         """Write a batch of steps, all or none, and return their receipts in the order of the steps.
 
-        An answer that is not about exactly these steps is a breach of the contract: whatever it names must not be filed.
+        An answer that is not about exactly these steps is a breach of the contract: what it names must not be filed.
         """
         request = ApplyFinalizeStepsRequest(generation=_generation(operation_id, generation, digest), steps=steps)
         answer = await self._stub.ApplyFinalizeSteps(request)
@@ -62,9 +62,7 @@ class PersonsFinalize:
 
     async def cancel(self, operation_id: uuid.UUID, generation: int) -> None:
         """Cancel the generation for good, registered or not, or have that acknowledged again."""
-        await self._stub.CancelOperation(
-            CancelOperationRequest(operation_id=str(operation_id), generation=generation)
-        )
+        await self._stub.CancelOperation(CancelOperationRequest(operation_id=str(operation_id), generation=generation))
 
 
 def _generation(operation_id: uuid.UUID, generation: int, digest: bytes) -> Generation:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Final, TypeAlias
 
+from canopy.applications.v1.application_pb2 import SubmissionChannel
 from canopy.applications.v1.finalize_pb2 import FinalizeRequest
 from canopy.errors.v1.reason_pb2 import Reason
 from services.applications.domain.digest import Digest, DigestKeys
@@ -32,7 +33,7 @@ class Submit:
 
     application_id: uuid.UUID
     expected_revision: int
-    channel: str
+    channel: SubmissionChannel
     request: FinalizeRequest
     canonical: bytes
 
@@ -41,7 +42,7 @@ class Submit:
 class Claim:
     """The right to drive one attempt, until its lease runs out or another claim takes it.
 
-    claimed_at: a reading of time.monotonic() before the lease began. The lease lasts at least that long plus its length.
+    claimed_at: a reading of time.monotonic() before the lease began: counted from it, the lease ends no sooner.
     """
 
     fence: Fence

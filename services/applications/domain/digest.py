@@ -47,7 +47,7 @@ class DigestKeys:
 
     @classmethod
     def parse(cls, ring: bytes) -> DigestKeys:
-        """Read a key ring, JSON: {"active": kid, "keys": {kid: base64 of 32 bytes}}. Raises ValueError, never quoting it."""
+        """Read a key ring, JSON {"active": kid, "keys": {kid: base64 of 32 bytes}}. Raises ValueError, not quoting it."""
         try:
             said = json.loads(ring)
             keys = {str(kid): base64.b64decode(key, validate=True) for kid, key in said["keys"].items()}
@@ -79,8 +79,8 @@ def canonical_bytes(request: FinalizeRequest, path: str) -> bytes:
     """Bring `request` into form C, in place, and return the bytes that are digested.
 
     path: where the request stands in the message that carried it. Raises Refusal: REASON_UNKNOWN_FIELD for a field of
-    a newer contract, which the bytes would cover in an order that is nobody's promise; REASON_INVALID_FIELD for whatever
-    else breaks the contract, unknown enum numbers included.
+    a newer contract, whose place in the bytes is nobody's promise; REASON_INVALID_FIELD for whatever else breaks the
+    contract, unknown enum numbers included.
     """
     if fields.has_unknown_fields(request):
         where = _below(path, fields.path_of_unknown_field(request))

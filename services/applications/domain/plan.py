@@ -58,9 +58,7 @@ def plan_of(request: FinalizeRequest) -> Plan:
 
 def _people(request: FinalizeRequest) -> Iterator[Step]:
     for index, person in enumerate(request.people):
-        yield Step(
-            key=step_key.person(index), person=PersonStep(person_id=person.person_id, details=person.details)
-        )
+        yield Step(key=step_key.person(index), person=PersonStep(person_id=person.person_id, details=person.details))
 
 
 def _household(request: FinalizeRequest) -> Step:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from services.chassis.postgres import Database, Transaction
 
-
 MARK_RELEASED = """
 UPDATE finalize_operations
    SET released_at = clock_timestamp()

@@ -1,0 +1,57 @@
+"""Work that goes on when the call that began it has gone away (FIN-23)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+from services.kernel import deadline
+from services.kernel.deadline import Deadline
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class Drives:
+    """Runs each piece of work in a task of its own, with a deadline of its own, and keeps track of them all."""
+
+    def __init__(self, *, seconds: float, drain_seconds: float) -> None:
+        """Prepare. seconds: the deadline of one piece of work. drain_seconds: how long `drain` waits for the last."""
+        self._seconds: Final = seconds
+        self._drain_seconds: Final = drain_seconds
+        self._running: Final[set[asyncio.Task[Any]]] = set()
+
+    async def run(self, name: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run `work` to its end and return its value; a caller that is cancelled leaves it running."""
+        task = asyncio.create_task(self._bounded(work), name=name)
+        self._running.add(task)  # a task that only shield() refers to may be collected before it ends
+        task.add_done_callback(self._running.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_abandoned)
+            raise
+
+    async def drain(self) -> None:
+        """Wait for the running ones; those that take too long are cut, and resumed by whoever repeats the submit."""
+        if not self._running:
+            return
+        _, late = await asyncio.wait(set(self._running), timeout=self._drain_seconds)
+        for task in late:
+            _log.warning("%s was cut by the stop", task.get_name())
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+
+    async def _bounded(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        with deadline.use(Deadline.after(self._seconds)):
+            return await work()
+
+
+def _log_abandoned(task: asyncio.Task[Any]) -> None:
+    """Say how work ended whose caller had gone away; by type, since a text may hold what was sent."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.warning("%s failed after its caller had gone: %s", task.get_name(), type(error).__name__)
