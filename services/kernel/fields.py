@@ -74,12 +74,13 @@ def personal_paths(descriptor: Descriptor) -> tuple[str, ...]:
 
 
 def _personal_paths(descriptor: Descriptor, path: str, above: frozenset[Descriptor]) -> Iterator[str]:
+    above = above | {descriptor}
     for field in descriptor.fields:
         here = f"{path}{field.name}{'[]' if field.is_repeated else ''}"
         if _is_hidden(field):
             yield here
         elif field.message_type is not None and field.message_type not in above:
-            yield from _personal_paths(field.message_type, f"{here}.", above | {descriptor})
+            yield from _personal_paths(field.message_type, f"{here}.", above)
 
 
 def _is_hidden(field: FieldDescriptor) -> bool:

@@ -58,12 +58,13 @@ def normalise(message: Message) -> None:
 @cache
 def _holds_text(descriptor: Descriptor, above: frozenset[Descriptor] = frozenset()) -> bool:
     """Tell whether a string can occur in a message of this type; a type met again on the way down adds nothing."""
+    above = above | {descriptor}
     return any(
         field.type == FieldDescriptor.TYPE_STRING
         or (
             field.message_type is not None
             and field.message_type not in above
-            and _holds_text(field.message_type, above | {descriptor})
+            and _holds_text(field.message_type, above)
         )
         for field in descriptor.fields
     )
