@@ -85,7 +85,7 @@ BEGIN
     END IF;
     RETURN NEW;
   END IF;
-  IF NEW.generation <> OLD.generation + CASE WHEN before = 'aborted' AND NEW.status = 'in_progress' THEN 1 ELSE 0 END THEN
+  IF NEW.generation <> OLD.generation + (CASE WHEN before = 'aborted' AND NEW.status = 'in_progress' THEN 1 ELSE 0 END) THEN
     RAISE EXCEPTION 'finalize operation: a generation is raised by one, and by a new submit alone'
       USING ERRCODE = 'check_violation', CONSTRAINT = 'finalize_operations_generation_step';
   END IF;
