@@ -58,25 +58,14 @@ class KeyRing:
 
     def __init__(self, active: str, keys: Mapping[str, bytes]) -> None:
         """Take the ring. keys: 32 bytes each, by key id. Raises KeyRingError."""
-        if active not in keys:
-            raise KeyRingError("the active key is not in the key ring")
-        for kid, key in keys.items():
-            if not _KID.fullmatch(kid):
-                raise KeyRingError("a key id is 1 to 63 lower-case letters, digits and hyphens")
-            if len(key) != _KEY_BYTES:
-                raise KeyRingError(f"a key of the key ring has {_KEY_BYTES} bytes")
+        _require_usable(active, keys)
         self.active: Final = active
         self._ciphers: Final = {kid: AESGCMSIV(key) for kid, key in keys.items()}
 
     @classmethod
     def parse(cls, content: bytes) -> KeyRing:
         """Read the file's content: JSON {"active": id, "keys": {id: base64 of 32 bytes}}. Raises KeyRingError."""
-        try:
-            ring: Any = json.loads(content)
-            keys = {str(kid): base64.b64decode(text, validate=True) for kid, text in ring["keys"].items()}
-            return cls(str(ring["active"]), keys)
-        except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError, binascii.Error):
-            raise KeyRingError('a key ring is JSON {"active": id, "keys": {id: base64 of 32 bytes}}') from None
+        return cls(*read_ring(content))
 
     @property
     def inactive(self) -> list[str]:
@@ -114,6 +103,28 @@ class KeyRing:
             return cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], _bind(label, kid.encode(), owner.bytes))
         except InvalidTag:
             raise UnsealError from None
+
+
+def read_ring(content: bytes) -> tuple[str, dict[str, bytes]]:
+    """Read the file of a ring whose keys do not wrap: the id of the active key, and the keys. Raises KeyRingError."""
+    try:
+        ring: Any = json.loads(content)
+        keys = {str(kid): base64.b64decode(text, validate=True) for kid, text in ring["keys"].items()}
+        active = str(ring["active"])
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError, binascii.Error):
+        raise KeyRingError('a key ring is JSON {"active": id, "keys": {id: base64 of 32 bytes}}') from None
+    _require_usable(active, keys)
+    return active, keys
+
+
+def _require_usable(active: str, keys: Mapping[str, bytes]) -> None:
+    if active not in keys:
+        raise KeyRingError("the active key is not in the key ring")
+    for kid, key in keys.items():
+        if not _KID.fullmatch(kid):
+            raise KeyRingError("a key id is 1 to 63 lower-case letters, digits and hyphens")
+        if len(key) != _KEY_BYTES:
+            raise KeyRingError(f"a key of the key ring has {_KEY_BYTES} bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
