@@ -9,10 +9,7 @@ change are a new version.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,12 +17,12 @@ from typing import Final
 
 from canopy.applications.v1.finalize_pb2 import FinalizeRequest
 from canopy.errors.v1.reason_pb2 import Reason
+from services.chassis.envelope import read_ring
 from services.kernel import fields, text
 from services.kernel.errors import Refusal, Violation, invalid
 from services.kernel.secret import Secret
 
 VERSION: Final = 1
-KEY_BYTES: Final = 32
 _LABEL: Final = b"canopy-finalize/1\0"
 
 
@@ -47,15 +44,8 @@ class DigestKeys:
 
     @classmethod
     def parse(cls, ring: bytes) -> DigestKeys:
-        """Read a key ring, JSON {"active": kid, "keys": {kid: base64 of 32 bytes}}. Raises ValueError, not quoting it."""
-        try:
-            said = json.loads(ring)
-            keys = {str(kid): base64.b64decode(key, validate=True) for kid, key in said["keys"].items()}
-            active = str(said["active"])
-        except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
-            raise ValueError("the digest key ring is not of the form {active, keys}") from None
-        if active not in keys or any(len(key) != KEY_BYTES for key in keys.values()):
-            raise ValueError(f"the digest key ring needs its active key, and {KEY_BYTES} bytes a key")
+        """Read the file of a key ring (services/chassis/envelope.py). Raises KeyRingError."""
+        active, keys = read_ring(ring)
         return cls(active, {kid: Secret(key) for kid, key in keys.items()})
 
     def digest(self, canonical: bytes) -> Digest:

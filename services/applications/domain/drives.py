@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from services.kernel import deadline
@@ -23,6 +24,16 @@ class Drives:
         self._seconds: Final = seconds
         self._drain_seconds: Final = drain_seconds
         self._running: Final[set[asyncio.Task[Any]]] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *, seconds: float, drain_seconds: float) -> AsyncIterator[Drives]:
+        """Take work for the length of a block, and drain at its end."""
+        drives = cls(seconds=seconds, drain_seconds=drain_seconds)
+        try:
+            yield drives
+        finally:
+            await drives.drain()
 
     async def run(self, name: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run `work` to its end and return its value; a caller that is cancelled leaves it running."""

@@ -153,7 +153,7 @@ class Finalizer:
             _log.warning("release left to the sweeper", extra={"error": type(error).__name__})
 
     async def _undo(self, fence: Fence, reason: Reason) -> None:
-        """Undo an attempt as far as it goes now. Once the intent is committed, a repeated submit or the sweeper goes on."""
+        """Undo an attempt as far as it goes now. Once the intent is committed, a repeat or the sweeper goes on."""
         await self.undoing.begin(fence, reason)
         try:
             await self.undoing.finish(fence)

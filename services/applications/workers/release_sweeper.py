@@ -10,7 +10,6 @@ from services.applications.domain.claim import Claims
 from services.applications.domain.release import Releases
 from services.applications.domain.undo import Undoing
 from services.applications.store import releases
-from services.chassis.background import Worker
 from services.kernel import step_key
 
 _log = logging.getLogger(__name__)
@@ -29,10 +28,6 @@ class ReleaseSweeper:
     releases: Releases
     undoing: Undoing
     patience_seconds: float
-
-    def worker(self, interval_seconds: float) -> Worker:
-        """Return the loop that sweeps."""
-        return Worker("release-sweeper", interval_seconds, self.sweep)
 
     async def sweep(self) -> None:
         """Carry out every intent that is due. One that fails is tried again by the next pass and holds up no other."""
