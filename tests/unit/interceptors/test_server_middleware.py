@@ -127,7 +127,7 @@ async def test_whatever_is_raised_becomes_one_status(error: Exception, reason: R
 
 
 def test_status_of_a_refusal_in_full() -> None:
-    """MSH-08: code and words of the catalogue, ErrorInfo with the trace id, all violations, no retry where none helps."""
+    """MSH-08: code and words of the catalogue, ErrorInfo with the trace id, all violations, no needless retry."""
     violations = [Violation(field="a[0].b", rule="required"), Violation(field="c", rule="max_size")]
     aborted = rendered(Refusal(Reason.REASON_INVALID_FIELD, violations=violations, field="a[0].b"), "0af7")
 
@@ -169,12 +169,10 @@ async def test_no_time_is_refused(told: float) -> None:
 
 async def test_handler_that_streams_is_not_cut_inside_its_yield() -> None:
     """MSH-07: of a stream the adapter limits each step; the middleware sets the deadline only."""
-    call = a_call(time_remaining=0.021, streams_answer=True)
-    async with deadline(30.0)(call):
-        assert call.deadline is not None
-        while call.deadline.remaining():
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
+    call = a_call(time_remaining=0.03, streams_answer=True)
+    with pytest.raises(TimeoutError):
+        async with deadline(30.0)(call), asyncio.timeout(0.1):
+            await asyncio.Event().wait()
 
 
 async def test_token_names_the_caller_for_the_block() -> None:
@@ -184,14 +182,13 @@ async def test_token_names_the_caller_for_the_block() -> None:
     assert caller.current() == ANONYMOUS
 
 
-@pytest.mark.parametrize(
-    "metadata", [{}, {"authorization": "good"}, {"authorization": "Bearer"}, {"authorization": ""}]
-)
-async def test_header_that_is_no_bearer_token_never_reaches_the_verifier(metadata: dict[str, str]) -> None:
+@pytest.mark.parametrize("header", ["", "good", "Bearer", "Bearer  ", "Basic good"])
+async def test_header_that_is_no_bearer_token_never_reaches_the_verifier(header: str) -> None:
     """MSH-06: refused like any bad token."""
     verifier = Verifier()
+    call = a_call(authorization=header)
 
-    assert await refusal_of(authentication(verifier, {}), a_call(**metadata)) == Reason.REASON_UNAUTHENTICATED
+    assert await refusal_of(authentication(verifier, {}), call) == Reason.REASON_UNAUTHENTICATED
     assert not verifier.asked
 
 
