@@ -146,10 +146,18 @@ async def _served(
             try:
                 yield call
             finally:
-                call.code = context.code() or OK  # where a servicer that is not ours has set one
+                call.code = _code_set_on(context)
     except Aborted as aborted:
-        # No initial metadata has been sent for a unary call: a trailers-only answer keeps these headers at the edge.
-        await context.abort(STATUS_CODES[aborted.code], aborted.message, aborted.trailing)
+        # Without initial metadata the answer is trailers only, and these become headers at the edge: ours, and what the
+        # handler has set (a cookie to clear).
+        trailing = (*(context.trailing_metadata() or ()), *aborted.trailing)
+        await context.abort(STATUS_CODES[aborted.code], aborted.message, trailing)
+
+
+def _code_set_on(context: Any) -> int:
+    """Return the code that a servicer which is not ours has set by itself; OK where none has."""
+    code = context.code()
+    return code.value[0] if isinstance(code, grpc.StatusCode) else code or OK
 
 
 def _decode(data: bytes, decode: Callable[[bytes], Message], call: Call) -> Message:

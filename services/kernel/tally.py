@@ -18,7 +18,7 @@ from typing import Final
 class Tally:
     """What has been counted since the tally began.
 
-    commits: confirmed transactions. rpcs: logical calls to other services, a retried one once. statements: SQL
+    commits: confirmed transactions. rpcs: attempts sent to other services, each retry included. statements: SQL
     statements other than BEGIN and COMMIT. round_trips: statements plus BEGIN and COMMIT or ROLLBACK, as with a warm
     statement cache.
     """

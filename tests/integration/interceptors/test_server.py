@@ -183,6 +183,21 @@ async def test_refusal_with_a_retry_carries_it_twice(wire: Wire) -> None:
     assert not error.initial_metadata()  # trailers only: the edge keeps the header
 
 
+async def test_metadata_of_the_handler_travels_with_the_refusal(wire: Wire) -> None:
+    """MSH-08: a handler that refuses can still clear a cookie: its trailing metadata is kept beside ours."""
+
+    async def behave(_request: Any, context: Any) -> Any:
+        context.set_trailing_metadata((("set-cookie", "a=; Max-Age=0"), ("set-cookie", "b=; Max-Age=0")))
+        raise Refusal(Reason.REASON_SESSION_REQUIRED)
+
+    wire.probe.behave = behave
+    async with wire.bare() as stub:
+        error = await refused(stub.Write(pb.Ask(), metadata=PORTAL_METADATA), Reason.REASON_SESSION_REQUIRED)
+
+    trailing: Any = error.trailing_metadata()
+    assert trailing.get_all("set-cookie") == ["a=; Max-Age=0", "b=; Max-Age=0"]
+
+
 async def test_fault_is_told_by_its_trace_id_alone(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
     """MSH-08: an unforeseen exception gives a fixed text; the log has its type and place, nobody has its message."""
 

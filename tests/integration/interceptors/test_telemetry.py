@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client import CollectorRegistry
@@ -62,6 +64,17 @@ async def test_fault_marks_the_span_and_keeps_its_text_out(wire: Wire, spans: In
     assert server.status.status_code is trace.StatusCode.ERROR
     assert not server.events
     assert "123456789" not in server.to_json()
+
+
+async def test_status_of_a_servicer_that_is_not_ours_is_seen(wire: Wire, spans: InMemorySpanExporter) -> None:
+    """OPS-03: what the health service answers by itself is in the span, too."""
+    async with grpc.aio.insecure_channel(wire.address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await stub.Check(health_pb2.HealthCheckRequest(service="nobody"))
+
+    [server] = spans.get_finished_spans()
+    assert (server.attributes or {})["rpc.grpc.status_code"] == grpc.StatusCode.NOT_FOUND.value[0]
 
 
 async def test_cancelled_call_is_counted_as_cancelled(wire: Wire, spans: InMemorySpanExporter) -> None:
