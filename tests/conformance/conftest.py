@@ -96,10 +96,3 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
     """One harness per implementation."""
     async with running(tmp_path, "bus") as server, AsyncExitStack() as stack:
         yield RedisHarness(server, stack)
-
-
-@pytest.fixture(autouse=True)
-async def bounded() -> AsyncIterator[None]:
-    """Fail instead of hanging when an event never comes."""
-    async with asyncio.timeout(60):
-        yield

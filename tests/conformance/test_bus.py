@@ -14,6 +14,8 @@ from canopy.events.v1.event_pb2 import Event
 from services.chassis.bus import Bus, BusUnavailableError
 from tests.conformance.conftest import MAX_DELIVERIES, Harness
 
+PATIENCE = 20.0  # an event that never comes fails the test instead of hanging it
+
 
 def event(event_type: str = "persons.person.recorded", subject: str = "person/1", text: str = "") -> Event:
     data = Any()
@@ -42,12 +44,12 @@ class Received:
     async def all_of(self, events: list[Event]) -> None:
         """Wait until every one of them has come at least once."""
         wanted = {event.id for event in events}
-        async with self._changed:
+        async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(lambda: wanted <= set(self.ids))
 
     async def count(self, number: int) -> None:
         """Wait for a number of deliveries, repeats included."""
-        async with self._changed:
+        async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(lambda: len(self.events) >= number)
 
 

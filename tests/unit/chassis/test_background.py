@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
 from services.chassis.background import Worker
 
 HOUR = 3600.0
-
-
-@pytest.fixture(autouse=True)
-async def bounded() -> AsyncIterator[None]:
-    """Fail instead of hanging when a signal never comes."""
-    async with asyncio.timeout(30):
-        yield
+PATIENCE = 10.0  # a signal that never comes fails the test instead of hanging it
 
 
 class Passes:
@@ -36,7 +29,7 @@ class Passes:
             raise outcome
 
     async def until(self, count: int) -> None:
-        async with self._called:
+        async with asyncio.timeout(PATIENCE), self._called:
             await self._called.wait_for(lambda: self.count >= count)
 
 
@@ -128,7 +121,8 @@ async def test_stop_cuts_off_a_pass_that_outlasts_the_bound() -> None:
     worker = Worker("stuck", HOUR, run, drain_seconds=0.01)
     worker.start()
     await entered.wait()
-    await worker.stop()
+    async with asyncio.timeout(PATIENCE):
+        await worker.stop()
 
     assert cut_off.is_set()
     assert not worker.health.running
