@@ -50,7 +50,7 @@ def place(home: Path) -> Placement:
         return Placement(programs=site / _PARTS[0] / "bin", data=home / "postgres", account=None)
     account = _unprivileged_account()
     if not _others_reach(site / _PARTS[0] / "bin" / "postgres"):
-        site = _readable_copy(site)
+        site = readable_copy(site)
     _make_folder(home, 0o755)
     parent = home if _others_reach(home) else _shared_folder(home)
     return Placement(programs=site / _PARTS[0] / "bin", data=parent / "postgres", account=account)
@@ -114,7 +114,7 @@ def _ours(folder: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
-def _readable_copy(site: Path) -> Path:
+def readable_copy(site: Path) -> Path:
     """Return a copy of the programs that every user can run, made once per version; complete whenever it is visible."""
     version = importlib.metadata.version(_WHEEL)
     copy = SHARED_ROOT / f"canopy-postgres-{version}-{os.geteuid()}"

@@ -6,6 +6,7 @@ loss. Both write an append-only file every second and take no snapshots beside i
 
 from __future__ import annotations
 
+import glob
 import importlib.util
 import os
 import platform
@@ -117,7 +118,7 @@ async def _launch(config: ValkeyConfig, home: Path, program: Path, password: Sec
     process = ServerProcess.start(
         Command(
             name=f"Valkey ({config.role})",
-            argv=[str(program), str(folder / "valkey.conf")],
+            argv=[str(program), glob.escape(str(folder / "valkey.conf"))],  # the server takes a pattern
             log=home / "logs" / f"valkey-{config.role}.log",
             working_directory=folder,
             environment={"LC_ALL": "C"},
@@ -138,8 +139,8 @@ def _write_configuration(folder: Path, config: ValkeyConfig, password: Secret[st
         f"bind {LOOPBACK}",
         f"port {port}",
         "protected-mode yes",
-        f'requirepass "{password.reveal()}"',
-        f'dir "{folder}"',
+        f"requirepass {_quoted(password.reveal())}",
+        f"dir {_quoted(str(folder))}",
         f"maxmemory {config.max_memory_mb}mb",
         "maxmemory-policy noeviction",
         "appendonly yes",
@@ -151,6 +152,10 @@ def _write_configuration(folder: Path, config: ValkeyConfig, password: Secret[st
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:
         os.fchmod(stream.fileno(), 0o600)
         stream.write("\n".join(lines) + "\n")
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 async def _answers(port: int, pid: int, password: Secret[str]) -> bool:
