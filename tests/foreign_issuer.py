@@ -13,7 +13,7 @@ from services.chassis.http_server import serve_http
 
 
 class ForeignIssuer:
-    """A minimal OpenID Connect issuer. Clear `gate` to hold answers; `fetches` and `grants` count requests."""
+    """A minimal OpenID Connect issuer. Clear `gate` to hold answers; `fetches`, `grants` and `redirected` count requests."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -23,6 +23,7 @@ class ForeignIssuer:
         self.life_seconds = 100
         self.fetches = 0
         self.grants = 0
+        self.redirected = 0
         self.asked = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
@@ -50,7 +51,12 @@ class ForeignIssuer:
         await self.gate.wait()
         status, answer = self.token_answer
         granted = {"access_token": f"{audience}#{number}", "expires_in": self.life_seconds}
-        return web.json_response(answer or granted, status=status)
+        headers = {"Location": f"{self.url}/elsewhere"} if status == 302 else None
+        return web.json_response(granted if answer is None else answer, status=status, headers=headers)
+
+    async def elsewhere(self, _: web.Request) -> web.Response:
+        self.redirected += 1
+        return web.json_response({"access_token": "stolen", "expires_in": 60})
 
 
 @asynccontextmanager
@@ -63,6 +69,7 @@ async def foreign_issuer() -> AsyncIterator[ForeignIssuer]:
             web.get("/.well-known/openid-configuration", issuer.discovery),
             web.get("/keys", issuer.key_set),
             web.post("/token", issuer.token),
+            web.route("*", "/elsewhere", issuer.elsewhere),
         ]
     )
     async with serve_http(application, "127.0.0.1", 0, grace_seconds=0.1) as port:

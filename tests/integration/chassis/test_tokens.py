@@ -235,6 +235,7 @@ async def test_verify_goes_on_while_the_issuer_is_down(tmp_path: Path) -> None:
         assert (await verifier.verify(issuer.mint(issuer.claims(AUDIENCE)))).subject == TEST_SERVICE
         with refused(Reason.REASON_UNAUTHENTICATED):
             await verifier.verify(of_stranger(issuer, kid="unknown"))
+        assert (await verifier.verify(issuer.mint(issuer.claims(AUDIENCE)))).subject == TEST_SERVICE
     finally:
         await opened.__aexit__(None, None, None)
 

@@ -208,6 +208,8 @@ async def test_rotation_verb_is_seen_without_a_restart(issuer: Issuer, http: aio
 
 async def test_client_secret_can_be_exchanged_without_a_restart(issuer: Issuer, http: aiohttp.ClientSession) -> None:
     """MSH-06: the clients file is read again when it is replaced."""
+    async with http.post(f"{issuer.url}/token", data=good_form(), headers=basic(issuer, STEWARD)) as response:
+        assert response.status == 200
     path = issuer.config.token.clients_path
     document = json.loads(path.read_text())
     document["clients"] = [client for client in document["clients"] if client["client_id"] != STEWARD]
