@@ -7,4 +7,4 @@ from hypothesis import settings
 settings.register_profile("canopy", deadline=None)  # how long an example takes says nothing about the code
 settings.load_profile("canopy")
 
-pytest_plugins = ["tests.servers", "tests.mesh", "tests.telemetry"]
+pytest_plugins = ["tests.servers", "tests.mesh", "tests.telemetry", "tests.valkey"]

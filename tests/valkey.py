@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+import pytest
 
 from services.chassis import valkey
 from services.chassis.valkey import ValkeyClient
@@ -70,3 +74,21 @@ async def connected(home: Path, role: Role) -> AsyncIterator[tuple[TestServer, V
     """Run a server and open one client of it."""
     async with running(home, role) as server, valkey.connect(server.config()) as client:
         yield server, client
+
+
+@pytest.fixture
+def verdicts() -> Iterator[asyncio.Queue[str | None]]:
+    """Every verdict that a guard logs: the reason, or None for fit."""
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            queue.put_nowait(vars(record)["reason"])
+
+    logger, listener = logging.getLogger("services.chassis.valkey"), Listener()
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(listener)
+    yield queue
+    logger.removeHandler(listener)
+    logger.setLevel(level)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
@@ -35,24 +34,6 @@ async def require_reason(guard: EvictionGuard, reason: str) -> None:
         await guard.require()
     assert caught.value.reason == reason
     assert not guard.ready
-
-
-@pytest.fixture
-def verdicts() -> Iterator[asyncio.Queue[str | None]]:
-    """Every verdict that a guard logs: the reason, or None for fit."""
-    queue: asyncio.Queue[str | None] = asyncio.Queue()
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            queue.put_nowait(vars(record)["reason"])
-
-    logger, listener = logging.getLogger("services.chassis.valkey"), Listener()
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addHandler(listener)
-    yield queue
-    logger.removeHandler(listener)
-    logger.setLevel(level)
 
 
 async def test_instance_with_noeviction_and_a_bound_is_accepted(sessions: tuple[TestServer, ValkeyClient]) -> None:
