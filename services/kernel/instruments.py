@@ -84,6 +84,11 @@ FINALIZE_RELEASES_BLOCKED: Final = _meter.create_counter(
     unit="{operation}",
     description="Filed applications whose events persons refuses to release: a data steward has to decide.",
 )
+CLOCK_STEPPED_BACK: Final = _meter.create_counter(
+    "canopy.clock.stepped_back",
+    unit="{write}",
+    description="Writes refused because the database's clock is behind what it has already recorded.",
+)
 
 
 def tracer() -> trace.Tracer:

@@ -1,1 +1,1 @@
-"""Persons: people, households and income over time, as they were known at any moment."""
+"""The persons service: people, households, memberships and incomes, by day and by recorded time."""

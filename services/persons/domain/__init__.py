@@ -1,0 +1,1 @@
+"""What the persons service decides, and its transactions."""

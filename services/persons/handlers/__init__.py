@@ -1,0 +1,1 @@
+"""The gRPC services of the persons service: proto in, domain call, proto out."""
