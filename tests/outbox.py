@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from google.protobuf.wrappers_pb2 import StringValue
 from redis.asyncio import Redis
@@ -39,7 +40,8 @@ class Published:
 
     async def events(self) -> list[Event]:
         """Return every event."""
-        return [Event.FromString(fields[b"event"]) for _, fields in await self.client.xrange(STREAM)]
+        entries: Any = await self.client.xrange(STREAM)
+        return [Event.FromString(fields[b"event"]) for _, fields in entries]
 
     async def texts(self) -> list[str]:
         """Return the texts of every event."""
