@@ -13,7 +13,7 @@ from services.chassis.http_server import serve_http
 
 
 class ForeignIssuer:
-    """A minimal OpenID Connect issuer. Clear `gate` to hold answers; `fetches`, `grants` and `redirected` count requests."""
+    """A minimal OpenID Connect issuer. Clear `gate` to hold answers; the counters count requests."""
 
     def __init__(self) -> None:
         self.url = ""

@@ -2,14 +2,16 @@
 
 1. telemetry       sees every outcome, and gives the call the trace id that errors carry
 2. status          turns whatever is raised further in into a status; nothing but telemetry may be outside of it
-3. deadline        limits all that follows, fetching the issuer's keys included
-4. authentication  says who calls
-5. access          refuses strangers before any of their input is decoded
-6. validation      refuses messages that break their contract; then the handler runs
+3. admission       sheds what is too much, at the least cost
+4. deadline        limits all that follows, fetching the issuer's keys included
+5. authentication  says who calls
+6. access          refuses strangers before any of their input is decoded
+7. validation      refuses messages that break their contract; then the handler runs
 
 Health and reflection are the infrastructure's own: 1 and 2 only. They are open, since probes have no token, and since
-the contract that reflection shows is published anyway; the edge routes to neither. They have no deadline of ours,
-because a health watch lives as long as its client, and no validation, because their contracts are not ours.
+the contract that reflection shows is published anyway; the edge routes to neither. They are let in under any load, or
+a busy process would look like a dead one. They have no deadline of ours, because a health watch lives as long as its
+client, and no validation, because their contracts are not ours.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 
 from interceptors.server.access import access
+from interceptors.server.admission import admission
 from interceptors.server.authentication import TokenVerifier, authentication
 from interceptors.server.chain import Chain, Middleware
 from interceptors.server.deadline import deadline
@@ -30,6 +33,7 @@ from services.kernel.policy import Access, access_of, methods_of
 
 INFRASTRUCTURE = frozenset({"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"})
 DEFAULT_DEADLINE_SECONDS = 30.0
+DEFAULT_MAX_CALLS = 256
 
 
 def server_stack(
@@ -37,13 +41,14 @@ def server_stack(
     verifier: TokenVerifier,
     *,
     default_deadline_seconds: float = DEFAULT_DEADLINE_SECONDS,
+    max_calls: int = DEFAULT_MAX_CALLS,
 ) -> grpc.aio.ServerInterceptor:
-    """Build the one interceptor of a server that serves `services`.
+    """Build the one interceptor of a server that serves `services`, at most `max_calls` calls at once.
 
     Raises MissingPolicyError where a method of theirs has no access policy: such a process must not start.
     """
     policies = {name: access_of(method) for name, method in methods_of(services).items()}
-    ours = middleware(verifier, policies, default_deadline_seconds)
+    ours = middleware(verifier, policies, default_deadline_seconds, max_calls)
     infrastructure = ours[:2]
 
     def stack_of(method: str) -> Sequence[Middleware]:
@@ -54,12 +59,13 @@ def server_stack(
 
 
 def middleware(
-    verifier: TokenVerifier, policies: Mapping[str, Access], default_deadline_seconds: float
+    verifier: TokenVerifier, policies: Mapping[str, Access], default_deadline_seconds: float, max_calls: int
 ) -> tuple[Middleware, ...]:
     """List the middleware of our own services, outermost first. policies: wire name of a method → who may call."""
     return (
         telemetry(),
         status(),
+        admission(max_calls),
         deadline(default_deadline_seconds),
         authentication(verifier, policies),
         access(policies),

@@ -20,6 +20,9 @@ from services.kernel import policy
 
 _PING_INTERVAL_MS: Final = 5_000  # less than the clients' keepalive time, or they are sent away
 
+# For health checks, and for saying no with a reason; beyond it gRPC itself sheds, without one.
+_ROOM_BEYOND_THE_LIMIT: Final = 256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
@@ -31,7 +34,7 @@ class ServerConfig:
         4_194_304, lo=1_024, hi=67_108_864, unit="bytes", doc="Largest message taken or sent."
     )
     max_concurrent_rpcs: int = knob(
-        256, lo=1, hi=100_000, unit="calls", doc="Calls at once; those beyond get RESOURCE_EXHAUSTED."
+        256, lo=1, hi=100_000, unit="calls", doc="Calls at once; those beyond are told to come again."
     )
     default_deadline_seconds: float = knob(
         30.0, lo=0.1, hi=600, unit="s", doc="Deadline of a call that arrives without one."
@@ -84,7 +87,7 @@ async def serve_grpc(
     server = grpc.aio.server(
         interceptors=interceptors,
         options=_options(config),
-        maximum_concurrent_rpcs=config.max_concurrent_rpcs,
+        maximum_concurrent_rpcs=config.max_concurrent_rpcs + _ROOM_BEYOND_THE_LIMIT,
     )
     for servicer in servicers:
         servicer.add(servicer.implementation, server)

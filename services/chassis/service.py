@@ -165,6 +165,7 @@ def _interceptors(service: Service, config: ProcessConfig, verifier: JwksVerifie
         [servicer.descriptor for servicer in service.servicers],
         verifier,
         default_deadline_seconds=config.server.default_deadline_seconds,
+        max_calls=config.server.max_concurrent_rpcs,
     )
 
 

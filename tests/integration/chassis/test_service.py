@@ -22,7 +22,7 @@ from canopy.errors.v1.reason_pb2 import Reason
 from services.chassis.background import Worker
 from services.chassis.server import BootError
 from services.chassis.service import Running, Service, ServiceConfig, Servicer, serving
-from tests.mesh import Mesh, details_of, refused
+from tests.mesh import Mesh, details_of, reason_of, refused
 from tests.probe import SERVICE, pb, rpc
 from tests.probe.servicer import NAME, Probe, probe_service
 
@@ -186,7 +186,7 @@ async def test_reflection_lists_services_and_knows_the_error_details(plain: Any)
 
 
 async def test_calls_beyond_the_limit_are_shed_and_the_service_recovers(mesh: Mesh, probe: Probe) -> None:
-    """MSH-17: too many calls at once are refused at the door; the ones inside are not harmed."""
+    """MSH-17: too many calls at once are refused at the door, health is not; the ones inside are not harmed."""
     sections = mesh.sections()
     sections["server"] = replace(sections["server"], max_concurrent_rpcs=1)
     probe.gate.clear()
@@ -199,9 +199,16 @@ async def test_calls_beyond_the_limit_are_shed_and_the_service_recovers(mesh: Me
         await probe.entered.wait()
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await rpc.ProbeServiceStub(plain).Open(pb.Ask())
+        health: Any = health_pb2_grpc.HealthStub(plain)
+        busy = await health.Check(health_pb2.HealthCheckRequest())
         probe.gate.set()
 
         assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert reason_of(caught.value) == "REASON_OVERLOADED"
+        advice = error_details_pb2.RetryInfo()
+        assert any(detail.Unpack(advice) for detail in details_of(caught.value))
+        assert advice.retry_delay.seconds == 1
+        assert busy.status == SERVING
         assert (await inside).word == "canopy-portal"
         assert (await rpc.ProbeServiceStub(plain).Open(pb.Ask(word="again"))).word == "again"
 
@@ -258,8 +265,9 @@ async def test_metrics_show_calls_by_method(mesh: Mesh, probe: Probe, registry: 
         status, text = await get(running, "/metrics")
 
     assert status == 200
-    [line] = [line for line in text.splitlines() if "server_calls" in line and 'rpc_method="Open"' in line]
-    assert 'rpc_service="canopy.probe.v1.ProbeService"' in line
+    labels = ('rpc_service="canopy.probe.v1.ProbeService"', 'rpc_method="Open"', 'rpc_grpc_status_code="0"')
+    counted = [line for line in text.splitlines() if line.startswith("canopy_rpc_server_calls_")]
+    assert any(all(label in line for label in labels) for line in counted)
     assert "Alma" not in text
 
 

@@ -56,12 +56,13 @@ async def refusal_of(tested: Middleware, call: Call) -> Reason:
 
 
 def test_order_of_the_stack() -> None:
-    """MSH-08: telemetry, status, deadline, authentication, access, validation; each place has its reason."""
-    stack = middleware(Verifier(), {}, 30.0)
+    """MSH-08: telemetry, status, admission, deadline, authentication, access, validation; each for its reason."""
+    stack = middleware(Verifier(), {}, 30.0, 256)
 
     assert [each.__qualname__.partition(".")[0] for each in stack] == [
         "telemetry",
         "status",
+        "admission",
         "deadline",
         "authentication",
         "access",
