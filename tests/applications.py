@@ -25,6 +25,7 @@ from services.applications.store.peppered import Sealed
 from services.chassis.channel import ClientConfig
 from services.chassis.postgres import Database
 from services.chassis.postgres_transaction import Transaction
+from services.chassis.valkey import ValkeyConfig
 from services.kernel.secret import Secret
 from tests.mesh import Mesh
 from tests.postgres import FreshDatabase
@@ -34,7 +35,7 @@ if TYPE_CHECKING:  # the stubs know these names, the generated code does not
     from canopy.applications.v1.drafts_service_pb2_grpc import DraftsServiceAsyncStub
 
 PORTAL: Final = "canopy-portal"
-NOBODY: Final = "127.0.0.1:1"  # where no persons service listens
+NOBODY: Final = "127.0.0.1:1"  # where nothing listens
 
 # What no passcode has: for drafts that nobody logs in to.
 FIXED_VERIFIER: Final = Verifier(
@@ -55,6 +56,7 @@ def applications_config(mesh: Mesh, fresh: FreshDatabase, **sections: Any) -> Ap
         "keys": KeysConfig(records=key_ring("k1"), pepper=key_ring("k1"), digests=key_ring("k1")),
         "persons": ClientConfig(target=NOBODY),
         "credentials": mesh.issuer.credentials(main.NAME),
+        "valkey": ValkeyConfig(url=f"redis://{NOBODY}"),
     }
     return ApplicationsConfig(**mesh.sections(), **{**defaults, **sections})
 
@@ -81,14 +83,13 @@ async def running(
         )
 
 
-async def seed_draft(db: Database, *, enc_version: int = 1, verifier: Verifier = FIXED_VERIFIER) -> uuid.UUID:
+async def seed_draft(
+    db: Database, *, application_id: uuid.UUID | None = None, verifier: Verifier = FIXED_VERIFIER
+) -> uuid.UUID:
     """Open an empty draft through the store, without the 0.2 s that hashing a passcode takes."""
-    application_id = uuid.uuid4()
+    application_id = application_id or uuid.uuid4()
     kdf = Kdf(kdf_id=1, memory_kib=65_536, passes=3, salt=os.urandom(16))
-    share = Sealed(kid="k1", ciphertext=bytes(60)) if enc_version == 2 else None
-    draft = NewDraft(
-        application_id=application_id, request_id=uuid.uuid4(), kdf=kdf, enc_version=enc_version, share=share
-    )
+    draft = NewDraft(application_id=application_id, request_id=uuid.uuid4(), kdf=kdf, enc_version=1, share=None)
 
     async def work(tx: Transaction) -> None:
         await drafts.insert(tx, draft)

@@ -38,7 +38,8 @@ def request(request_id: uuid.UUID | None = None, **fields: object) -> pb.CreateD
 
 async def count(fresh: FreshDatabase, table: str) -> int:
     async with fresh.as_owner() as owner:
-        return await owner.fetchval(f"SELECT count(*) FROM {table}")
+        rows = await owner.fetch(f"SELECT FROM {table}")
+    return len(rows)
 
 
 async def dump(fresh: FreshDatabase) -> str:
