@@ -2,85 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import signal
-import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
 
-from services.chassis.service import EXIT_BOOT, EXIT_CONFIG, Running
+from services.chassis.service import EXIT_BOOT, EXIT_CONFIG
 from tests.mesh import Mesh
 from tests.probe import pb, rpc
 from tests.probe.servicer import NAME
+from tests.processes import environ_of, failed_start, running_process, until
 
-ROOT = Path(__file__).parents[3]
+PROBE = "tests.probe.process"
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 TRACEPARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
 
 
-def environ_of(mesh: Mesh, **knobs: str) -> dict[str, str]:
-    """Build the environment of a probe process; knobs are given as `section__knob`."""
-    given = {
-        "server__port": "0",
-        "ops__port": "0",
-        "server__drain_seconds": "0",
-        "issuer__url": mesh.issuer.url,
-        **knobs,
-    }
-    return {f"CANOPY_PROBE__{name.upper()}": value for name, value in given.items()}
-
-
-async def start(environ: dict[str, str]) -> Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.probe.process", cwd=ROOT, env={**os.environ, **environ}, stdout=PIPE, stderr=PIPE
-    )
-
-
-async def next_line(process: Process) -> dict[str, Any]:
-    assert process.stderr is not None
-    return json.loads(await process.stderr.readline())
-
-
-async def until(process: Process, event: str) -> dict[str, Any]:
-    """Read log lines until one says `event`."""
-    while True:
-        line = await next_line(process)
-        if line["event"] == event:
-            return line
-
-
-@asynccontextmanager
-async def probe_process(environ: dict[str, str]) -> AsyncIterator[tuple[Process, Running]]:
-    """Run the probe as a process; yields it once it serves."""
-    process = await start(environ)
-    try:
-        line = await until(process, "serving")
-        yield process, Running(port=line["port"], ops_port=line["ops_port"])
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
-
-
-async def failed_start(environ: dict[str, str]) -> tuple[int, str]:
-    process = await start(environ)
-    _, said = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, said.decode()
+def probe_environ(mesh: Mesh, **knobs: object) -> dict[str, str]:
+    return environ_of("CANOPY_PROBE", issuer__url=mesh.issuer.url, **knobs)
 
 
 async def test_start_with_a_bad_environment_lists_all_that_is_wrong(mesh: Mesh) -> None:
     """OPS-01: exit status 78, one line a violation, no traceback."""
-    code, said = await failed_start(environ_of(mesh, server__port="http", ops__prot="1", issuer__leeway_seconds="600"))
+    code, said = await failed_start(
+        PROBE, probe_environ(mesh, server__port="http", ops__prot="1", issuer__leeway_seconds="600")
+    )
 
     assert code == EXIT_CONFIG
     assert said.splitlines() == [
@@ -94,7 +43,7 @@ async def test_start_on_a_taken_port_says_so(mesh: Mesh) -> None:
     """OPS-05: exit status 70 and one line, no traceback."""
     taken = mesh.issuer.url.rpartition(":")[2]
 
-    code, said = await failed_start(environ_of(mesh, server__port=taken))
+    code, said = await failed_start(PROBE, probe_environ(mesh, server__port=taken))
 
     assert code == EXIT_BOOT
     assert said.splitlines()[-1] == f"127.0.0.1:{taken} cannot be listened on"
@@ -103,7 +52,7 @@ async def test_start_on_a_taken_port_says_so(mesh: Mesh) -> None:
 
 async def test_start_with_an_unknown_failpoint_is_refused(mesh: Mesh) -> None:
     """FIN-26: a misspelt failpoint is not silently ignored."""
-    code, said = await failed_start({**environ_of(mesh), "CANOPY_FAILPOINTS": "nowhere=kill"})
+    code, said = await failed_start(PROBE, {**probe_environ(mesh), "CANOPY_FAILPOINTS": "nowhere=kill"})
 
     assert code == EXIT_CONFIG
     assert "Traceback" not in said
@@ -111,7 +60,7 @@ async def test_start_with_an_unknown_failpoint_is_refused(mesh: Mesh) -> None:
 
 async def test_sigterm_drains_and_exits_with_zero(mesh: Mesh) -> None:
     """OPS-05: a process that is told to stop ends by itself."""
-    async with probe_process(environ_of(mesh)) as (process, _):
+    async with running_process(PROBE, probe_environ(mesh)) as (process, _):
         process.send_signal(signal.SIGTERM)
         await until(process, "draining")
 
@@ -123,7 +72,7 @@ async def test_log_lines_carry_the_trace_and_no_token(mesh: Mesh) -> None:
     claims = mesh.issuer.claims(NAME, service="canopy-portal")
     good, bad = mesh.issuer.mint(claims), mesh.issuer.mint({**claims, "aud": "elsewhere"})
     async with (
-        probe_process(environ_of(mesh)) as (process, running),
+        running_process(PROBE, probe_environ(mesh)) as (process, running),
         grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel,
     ):
         stub = rpc.ProbeServiceStub(channel)
@@ -164,10 +113,10 @@ async def test_traces_reach_the_collector_before_the_process_ends(mesh: Mesh) ->
     trace_service_pb2_grpc.add_TraceServiceServicer_to_server(collector, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    environ = environ_of(mesh, telemetry__otlp_endpoint=f"http://127.0.0.1:{port}")
+    environ = probe_environ(mesh, telemetry__otlp_endpoint=f"http://127.0.0.1:{port}")
 
     async with (
-        probe_process(environ) as (process, running),
+        running_process(PROBE, environ) as (process, running),
         grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel,
     ):
         await rpc.ProbeServiceStub(channel).Open(pb.Ask(word="Alma"), metadata=[("traceparent", TRACEPARENT)])

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -26,6 +30,7 @@ from tests.mesh import Mesh, details_of, reason_of, refused
 from tests.probe import SERVICE, pb, rpc
 from tests.probe.servicer import NAME, Probe, probe_service
 
+BUF = Path(sys.executable).with_name("buf")
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -183,6 +188,28 @@ async def test_reflection_lists_services_and_knows_the_error_details(plain: Any)
     }
     assert listed == {SERVICE.full_name, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
     assert {"google/rpc/error_details.proto", "probe.proto"} <= files
+
+
+async def buf_curl(*arguments: str) -> str:
+    """Run `buf curl` as the documentation shows it; returns what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        BUF, "curl", "--protocol", "grpc", "--http2-prior-knowledge", *arguments, stdout=PIPE, stderr=PIPE
+    )
+    printed, complaint = await process.communicate()
+    assert process.returncode == 0, complaint.decode()
+    return printed.decode()
+
+
+async def test_buf_curl_lists_and_calls_with_a_token_and_no_files(mesh: Mesh, running: Running) -> None:
+    """MSH-10: an engineer at a shell needs an address and a token."""
+    url = f"http://127.0.0.1:{running.port}"
+    token = mesh.issuer.mint(mesh.issuer.claims(NAME, service="canopy-portal"))
+
+    listed = await buf_curl("--list-methods", url)
+    answer = await buf_curl("-H", f"authorization: Bearer {token}", "-d", "{}", f"{url}/{SERVICE.full_name}/Write")
+
+    assert f"{SERVICE.full_name}/Write" in listed.split()
+    assert json.loads(answer) == {"word": "canopy-portal"}
 
 
 async def test_calls_beyond_the_limit_are_shed_and_the_service_recovers(mesh: Mesh, probe: Probe) -> None:
