@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from services.chassis.bus_redis import RedisBusConfig
 from services.chassis.channel import ClientConfig
 from services.chassis.config import knob
+from services.chassis.outbox_drainer import DrainerConfig
 from services.chassis.postgres_config import DatabaseConfig
 from services.chassis.service import ServiceConfig
 from services.chassis.tokens import CredentialsConfig
+from services.chassis.valkey import ValkeyConfig
 from services.kernel.secret import Secret
 
 # Below this Argon2id is too cheap to guess (DRF-09); the contract holds the same floor for the applicant's device.
@@ -104,7 +107,10 @@ class ApplicationsConfig(ServiceConfig):
     keys: KeysConfig
     persons: ClientConfig
     credentials: CredentialsConfig
+    valkey: ValkeyConfig
     drafts: DraftsConfig = field(default_factory=DraftsConfig)
     passcodes: PasscodesConfig = field(default_factory=PasscodesConfig)
     agency: AgencyConfig = field(default_factory=AgencyConfig)
     finalize: FinalizeConfig = field(default_factory=FinalizeConfig)
+    bus: RedisBusConfig = field(default_factory=RedisBusConfig)
+    outbox: DrainerConfig = field(default_factory=DrainerConfig)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from zoneinfo import ZoneInfo
 
 from canopy.applications.v1 import applications_service_pb2, drafts_service_pb2, finalize_service_pb2
 from canopy.applications.v1.applications_service_pb2_grpc import add_ApplicationsServiceServicer_to_server
@@ -12,25 +11,23 @@ from canopy.applications.v1.drafts_service_pb2_grpc import add_DraftsServiceServ
 from canopy.applications.v1.finalize_service_pb2_grpc import add_FinalizeServiceServicer_to_server
 from services.applications.clients.persons import PersonsFinalize
 from services.applications.config import ApplicationsConfig
-from services.applications.domain.claim import Claims
-from services.applications.domain.completion import Completion
-from services.applications.domain.digest import DigestKeys
 from services.applications.domain.drafts import Drafts
 from services.applications.domain.drives import Drives
 from services.applications.domain.finalize import Finalizer
 from services.applications.domain.hashing import PasscodeHasher
 from services.applications.domain.login import Logins, Verifiers
 from services.applications.domain.pepper import Pepper
-from services.applications.domain.release import Releases
-from services.applications.domain.undo import Undoing
 from services.applications.handlers.applications import ApplicationsHandler
 from services.applications.handlers.drafts import DraftsHandler
 from services.applications.handlers.finalize import FinalizeHandler
 from services.applications.workers.pepper_rotation import PepperRotation
 from services.applications.workers.release_sweeper import ReleaseSweeper
+from services.chassis import valkey
 from services.chassis.background import Worker
+from services.chassis.bus_redis import RedisStreamsBus
 from services.chassis.channel import dial
 from services.chassis.envelope import KeyRing
+from services.chassis.outbox_drainer import Drainer
 from services.chassis.postgres import Database
 from services.chassis.service import Service, Servicer, run
 from services.chassis.tokens import ClientCredentials
@@ -48,12 +45,16 @@ async def build(config: ApplicationsConfig) -> AsyncIterator[Service]:
         Database.open(config.database) as db,
         ClientCredentials.open(config.issuer, config.credentials) as tokens,
         dial(config.persons, PERSONS, tokens) as persons,
+        valkey.connect(config.valkey) as client,
         Drives.open(seconds=config.finalize.drive_seconds, drain_seconds=config.finalize.drain_seconds) as drives,
     ):
         with PasscodeHasher.open(config.passcodes) as hasher:
             verifiers = Verifiers(hasher, pepper)
             rotation = PepperRotation(db, pepper)
-            finalizer = _finalizer(config, db, PersonsFinalize(persons), drives)
+            drainer = Drainer(db, RedisStreamsBus(client, config.bus), NAME, config.outbox)
+            finalizer = Finalizer.assemble(
+                config, db, PersonsFinalize(persons), drives, SystemClock(), filed=drainer.wake
+            )
             sweeper = ReleaseSweeper(
                 claims=finalizer.claims,
                 releases=finalizer.releases,
@@ -82,30 +83,12 @@ async def build(config: ApplicationsConfig) -> AsyncIterator[Service]:
                     ),
                 ],
                 workers=[
+                    drainer.worker,
                     Worker("pepper-rotation", config.passcodes.rotation_seconds, rotation.run_once),
                     Worker("release-sweeper", config.finalize.sweep_seconds, sweeper.sweep),
                 ],
                 checks={"database": db.ping},
             )
-
-
-def _finalizer(config: ApplicationsConfig, db: Database, persons: PersonsFinalize, drives: Drives) -> Finalizer:
-    claims = Claims(
-        db=db,
-        keys=DigestKeys.parse(config.keys.digests.reveal()),
-        lease_seconds=config.finalize.lease_seconds,
-        zone=ZoneInfo(config.agency.time_zone),
-    )
-    return Finalizer(
-        claims=claims,
-        persons=persons,
-        completion=Completion(claims=claims, records=KeyRing.parse(config.keys.records.reveal())),
-        releases=Releases(db=db, persons=persons),
-        undoing=Undoing(db=db, persons=persons),
-        drives=drives,
-        clock=SystemClock(),
-        heartbeat_seconds=config.finalize.heartbeat_seconds,
-    )
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,10 +36,15 @@ class _AlreadyFiledError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """Files finished attempts. records: the ring that wraps the data keys of applications."""
+    """Files finished attempts.
+
+    records: the ring that wraps the data keys of applications. filed: called after a commit, to have its event
+    published without delay.
+    """
 
     claims: Claims
     records: KeyRing
+    filed: Callable[[], None]
 
     async def file(self, submit: Submit, claim: Claim, plan: Plan, recorded: Recorded) -> Filed:
         """Insert the application, delete its draft, complete the operation, stage the event: all or nothing.
@@ -77,11 +83,13 @@ class Completion:
             return filed
 
         try:
-            return await self.claims.db.transact(
+            filed = await self.claims.db.transact(
                 "finalize.final", work, lane=Lane.CONTROL, reread=lambda tx: self._reread(tx, submit, claim)
             )
         except _AlreadyFiledError:
             return await self._what_is_filed(submit)
+        self.filed()
+        return filed
 
     async def _reread(self, tx: Transaction, submit: Submit, claim: Claim) -> Filed | None:
         """Say what the operation became of a COMMIT whose answer was lost; None where the final commit left nothing."""

@@ -7,15 +7,19 @@ anywhere is resumed by repeating the same submit, with what the attempt pinned. 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from canopy.applications.v1.application_pb2 import FilingKind
 from canopy.errors.v1.reason_pb2 import Reason
 from canopy.persons.v1.step_pb2 import StepReceipt
 from services.applications.clients.persons import PersonsFinalize
+from services.applications.config import ApplicationsConfig
 from services.applications.domain.claim import Claim, Claims, Filed, Submit, Undo
 from services.applications.domain.completion import Completion, DraftGoneError
+from services.applications.domain.digest import DigestKeys
 from services.applications.domain.drives import Drives
 from services.applications.domain.filing import filing_violations
 from services.applications.domain.lease import Lease
@@ -25,6 +29,8 @@ from services.applications.domain.states import Status
 from services.applications.domain.undo import Undoing
 from services.applications.store import operations
 from services.applications.store.operations import Fence
+from services.chassis.envelope import KeyRing
+from services.chassis.postgres import Database
 from services.kernel import agency_calendar, failpoint, instruments
 from services.kernel.clock import Clock
 from services.kernel.errors import ClientError, Refusal, invalid
@@ -60,6 +66,35 @@ class Finalizer:
     drives: Drives
     clock: Clock
     heartbeat_seconds: float
+
+    @classmethod
+    def assemble(
+        cls,
+        config: ApplicationsConfig,
+        db: Database,
+        persons: PersonsFinalize,
+        drives: Drives,
+        clock: Clock,
+        *,
+        filed: Callable[[], None],
+    ) -> Finalizer:
+        """Put the parts together. filed: called after each final commit, to have its event published without delay."""
+        claims = Claims(
+            db=db,
+            keys=DigestKeys.parse(config.keys.digests.reveal()),
+            lease_seconds=config.finalize.lease_seconds,
+            zone=ZoneInfo(config.agency.time_zone),
+        )
+        return cls(
+            claims=claims,
+            persons=persons,
+            completion=Completion(claims=claims, records=KeyRing.parse(config.keys.records.reveal()), filed=filed),
+            releases=Releases(db=db, persons=persons),
+            undoing=Undoing(db=db, persons=persons),
+            drives=drives,
+            clock=clock,
+            heartbeat_seconds=config.finalize.heartbeat_seconds,
+        )
 
     async def submit(self, submit: Submit) -> Filed:
         """File a draft, or find it filed: one round trip then, whether or not the draft still exists.
