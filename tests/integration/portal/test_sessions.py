@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,8 @@ async def valkey(world: World) -> AsyncIterator[ValkeyClient]:
 
 async def session_keys(valkey: ValkeyClient) -> list[str]:
     """Return the keys of all sessions."""
-    return sorted(key.decode() for key in await valkey.keys("session:*"))
+    found: list[Any] = await valkey.keys("session:*")
+    return sorted(key.decode() for key in found)
 
 
 async def test_a_session_is_an_opaque_token_that_only_the_cookie_holds(phone: Browser, valkey: ValkeyClient) -> None:
@@ -40,7 +42,7 @@ async def test_a_session_is_an_opaque_token_that_only_the_cookie_holds(phone: Br
     token = phone.cookies["__Host-sid"]
     [key] = await session_keys(valkey)
     assert key == f"session:{hashlib.sha256(token.encode()).hexdigest()}"
-    record = json.loads(await valkey.get(key))
+    record = json.loads(await valkey.get(key) or b"")
     assert {"application_id", "code", "device_id", "flow_kind", "expires_at"} <= record.keys()
     assert record["application_id"] == started.application_id
     assert record["code"] == started.code
@@ -115,7 +117,7 @@ async def test_nothing_prolongs_a_session_on_a_shared_device(phone: Browser, val
 
 async def shorten(valkey: ValkeyClient, key: str, seconds: int) -> None:
     """Bring the end of a session nearer."""
-    record = json.loads(await valkey.get(key))
+    record = json.loads(await valkey.get(key) or b"")
     now, _ = await valkey.time()
     record["expires_at"] = now + seconds
     await valkey.set(key, json.dumps(record), ex=seconds)
