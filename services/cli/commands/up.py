@@ -62,6 +62,8 @@ def up(terminal: Terminal, *, public_port: int | None, staff_port: int | None, f
     envoy_program()
     child = None if before else _spawn(home, options)
     final = _follow(terminal, home, child)
+    for notice in final.notices:
+        click.secho(f"canopy: {notice}", fg="yellow", err=True)
     if final.status is not StackStatus.RUNNING:
         raise Failure(f"{final.error or 'the stack was stopped while it started'} (logs: {home.logs})")
     _report(terminal, final, already=False)
@@ -149,16 +151,12 @@ def _report(terminal: Terminal, now: StackState, *, already: bool) -> None:
         "already_running": already,
         "home": str(terminal.home.root),
         "addresses": dict(now.addresses),
-        "notices": list(now.notices),
     }
     terminal.result(value, lambda out: _say(out, terminal.home, now, already=already))
 
 
 def _say(out: Console, home: Home, now: StackState, *, already: bool) -> None:
     out.print(f"[bold]Canopy is up[/bold]{' already' if already else ''}: {len(now.parts)} parts, data in {home.root}")
-    if not already:
-        for notice in now.notices:
-            out.print(f"\n[yellow]{notice}[/yellow]")
     addresses = now.addresses
     table = Table.grid(padding=(0, 2))
     for name, address in addresses.items():

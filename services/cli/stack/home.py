@@ -33,10 +33,15 @@ class Home:
         return cls(root.absolute())
 
     def make(self) -> None:
-        """Make the folder and its fixed parts, for our eyes only. Raises StackError when that cannot be."""
+        """Make the folder and its fixed parts. Raises StackError when that cannot be.
+
+        Others may pass through the folder, since PostgreSQL's data may belong to another user when we are root; they
+        can list nothing in it.
+        """
         try:
-            for folder in (self.root, self.secrets, self.logs):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o711, parents=True, exist_ok=True)
+            for folder in (self.secrets, self.logs):
+                folder.mkdir(mode=0o700, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root):
                 pass
         except OSError as error:
@@ -92,11 +97,13 @@ def write_atomically(path: Path, content: str, mode: int = 0o600) -> None:
 
 
 def read_json(path: Path) -> Mapping[str, Any]:
-    """Read a JSON object; an absent or broken file is an empty one."""
+    """Read a JSON object; an absent or broken file is an empty one. Raises StackError when it cannot be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
+    except OSError as error:
+        raise StackError(f"cannot read {path}: {error.strerror}") from error
     return content if isinstance(content, dict) else {}
 
 

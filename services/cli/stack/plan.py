@@ -12,7 +12,8 @@ from services.cli.stack.databases import dsn, password_path
 from services.cli.stack.home import Home
 from services.cli.stack.key_material import ClientPlan, client_secret_path, ensure_rings, ring_path, write_clients
 from services.cli.stack.ports import FixedPort, choose_ports
-from services.cli.stack.process import LOOPBACK
+from services.cli.stack.postgres_files import place
+from services.cli.stack.process import LOOPBACK, StackError
 from services.kernel.caller import SERVICE_ROLE
 
 SERVICES: Final = ("identity", "persons", "applications", "portal")
@@ -83,6 +84,7 @@ def prepare(home: Home, options: Options, inherited: Mapping[str, str] = os.envi
     inherited: our own environment; a variable CANOPY_<SERVICE>__… in it wins over the plan. Raises StackError.
     """
     home.make()
+    _refuse_orphaned_data(home)
     ports = choose_ports(home, _port_names(), options.fixed_ports(), PREFERRED_PORTS)
     made = ensure_rings(home, (*DATA_RINGS, *OTHER_RINGS))
     clients = write_clients(home, CLIENTS)
@@ -98,6 +100,13 @@ def prepare(home: Home, options: Options, inherited: Mapping[str, str] = os.envi
         environments={name: _complete(name, own, ports, inherited) for name, own in planned.items()},
         notices=tuple(_notices(home, made)),
     )
+
+
+def _refuse_orphaned_data(home: Home) -> None:
+    """Raise StackError where there is data of a stack whose secrets are gone: it could be neither opened nor read."""
+    data = place(home.root).data
+    if (data / "PG_VERSION").exists() and not (home.secrets / "postgres-superuser").exists():
+        raise StackError(f"{data} belongs to a stack whose secrets are gone: restore {home.secrets}, or remove it")
 
 
 def _port_names() -> list[str]:
@@ -150,6 +159,7 @@ def _applications(home: Home, ports: Mapping[str, int]) -> dict[str, str]:
     return {
         **_issuer(ports),
         **_database(home, ports, "canopy_applications"),
+        **_valkey(home, ports, "valkey-bus"),
         **_credentials(home, "canopy-applications"),
         "PERSONS__TARGET": _target(ports, "persons"),
         "KEYS__RECORDS_FILE": str(ring_path(home, "applications-records")),
