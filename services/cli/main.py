@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from services.cli.commands.apply import apply
 from services.cli.commands.down import down
 from services.cli.commands.edge import edge
 from services.cli.commands.migrate import migrate
+from services.cli.commands.records import households, persons
 from services.cli.commands.status import status
 from services.cli.commands.token import token
 from services.cli.commands.up import up
@@ -51,7 +53,7 @@ def program(context: click.Context, home: Path, *, as_json: bool) -> None:
     context.obj = Terminal(home=Home.at(home), as_json=as_json)
 
 
-for command in (up, down, status, token, migrate, edge):
+for command in (up, down, status, apply, persons, households, token, migrate, edge):
     program.add_command(command)
 
 

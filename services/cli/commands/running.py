@@ -1,0 +1,38 @@
+"""What commands need of the running stack: its addresses, and tokens of its issuer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from services.chassis.oidc import IssuerClient, IssuerRefused, IssuerUnavailable
+from services.cli.stack import state
+from services.cli.stack.key_material import client_secret
+from services.cli.terminal import Exit, Failure, Terminal
+
+_TIMEOUT_SECONDS = 10.0
+
+
+def addresses(terminal: Terminal) -> Mapping[str, str]:
+    """Return the addresses of the running stack by name. Raises Failure when it does not run."""
+    now = state.running(terminal.home)
+    if now is None or "issuer" not in now.addresses:
+        raise Failure(f"Canopy does not run in {terminal.home.root}: canopy up", Exit.NOT_RUNNING)
+    return now.addresses
+
+
+def token(terminal: Terminal, client_id: str, audience: str) -> tuple[str, float]:
+    """Return a token of the embedded issuer and its life in seconds. Raises Failure."""
+    issuer = addresses(terminal)["issuer"]
+    secret = client_secret(terminal.home, client_id).reveal()
+
+    async def fetch() -> tuple[str, float]:
+        async with IssuerClient.open(issuer, _TIMEOUT_SECONDS) as client:
+            return await client.client_credentials(client_id, secret, audience)
+
+    try:
+        return asyncio.run(fetch())
+    except IssuerUnavailable as error:
+        raise Failure("the issuer does not answer: canopy status") from error
+    except IssuerRefused as error:
+        raise Failure(f"the issuer refused: {error.error}") from error
