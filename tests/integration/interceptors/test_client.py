@@ -199,6 +199,25 @@ async def test_refusal_after_an_uncertain_attempt_stays_uncertain(wire: Wire) ->
     assert error.may_have_happened
 
 
+class LastToken(Tokens):
+    """An issuer that stops answering after the first token."""
+
+    async def token(self, audience: str) -> str:
+        if self.asked:
+            raise ClientError(ClientFailure.TRANSIENT_EXHAUSTED, method="token", code=14, may_have_happened=False)
+        return await super().token(audience)
+
+
+async def test_token_that_cannot_be_had_for_a_retry_leaves_the_first_attempt_uncertain(wire: Wire) -> None:
+    """FIN-22: the second attempt was never sent, but the first one was."""
+    wire.probe.behave = Script(grpc.StatusCode.UNAVAILABLE)
+    async with wire.stacked(LastToken()) as stub:
+        error = await failed(stub.Put(pb.Ask()), ClientFailure.TRANSIENT_EXHAUSTED)
+
+    assert error.method == "token"
+    assert error.may_have_happened
+
+
 async def test_call_without_our_details_proves_nothing(wire: Wire) -> None:
     """FIN-22: a bare code may come from a proxy after the fact."""
     wire.probe.behave = Script(grpc.StatusCode.ABORTED)
