@@ -19,7 +19,7 @@ import yaml
 from services.cli.stack.certificate import ensure_certificates
 from services.cli.stack.edge_routes import contract_path, read_rules
 from services.cli.stack.envoy import PUBLIC_SERVICES, STAFF_SERVICES, Address, EdgeSettings, edge_config
-from services.cli.stack.programs import envoy_program
+from services.cli.stack.envoy_program import envoy_program
 
 RENDERED = Path(__file__).with_name("envoy.yaml")
 HEADER = "# Made from the contract by `make gen`. Do not edit: change protos/ or services/cli/stack/envoy.py.\n"

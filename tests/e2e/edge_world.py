@@ -31,7 +31,7 @@ from yarl import URL
 from services.cli.stack.certificate import ensure_certificates
 from services.cli.stack.edge_routes import read_rules
 from services.cli.stack.envoy import Address, EdgeSettings, edge_config
-from services.cli.stack.programs import envoy_program
+from services.cli.stack.envoy_program import envoy_program
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SHELVES: Final = "canopy.portal.v1.ShelvesService"
@@ -224,7 +224,7 @@ async def running_edge(folder: Path) -> AsyncIterator[Edge]:
 @asynccontextmanager
 async def _envoy(folder: Path, config: Path) -> AsyncIterator[None]:
     process = await asyncio.create_subprocess_exec(
-        str(envoy_program()), "-c", str(config), "--use-dynamic-base-id", "--concurrency", "1", "-l", "info",
+        str(envoy_program()), "-c", str(config), "--disable-hot-restart", "--concurrency", "1", "-l", "info",
         cwd=folder, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stderr is not None

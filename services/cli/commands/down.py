@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from services.cli.stack.home import supervisor_pid
+from services.cli.stack.home import Home, supervisor_pid
 from services.cli.terminal import Failure, Terminal
 
 # Longer than every part in turn may take to drain.
@@ -22,20 +22,21 @@ _POLL_SECONDS: Final = 0.05
 @click.pass_obj
 def down(terminal: Terminal) -> None:
     """Stop everything in reverse order. The data stays; `canopy up` goes on with it."""
-    pid = supervisor_pid(terminal.home)
+    stopped = bring_down(terminal.home)
+    text = "Canopy is down." if stopped else f"Canopy does not run in {terminal.home.root}."
+    terminal.result({"stopped": stopped}, lambda out: out.print(text))
+
+
+def bring_down(home: Home) -> bool:
+    """Stop the stack of a home and wait for its end; False when none runs. Raises Failure."""
+    pid = supervisor_pid(home)
     if pid is None:
-        _say(terminal, stopped=False)
-        return
+        return False
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     end = time.monotonic() + STOP_SECONDS
-    while supervisor_pid(terminal.home) == pid:
+    while supervisor_pid(home) == pid:
         if time.monotonic() > end:
             raise Failure(f"the supervisor (process {pid}) has not stopped within {STOP_SECONDS:g} s")
         time.sleep(_POLL_SECONDS)
-    _say(terminal, stopped=True)
-
-
-def _say(terminal: Terminal, *, stopped: bool) -> None:
-    text = "Canopy is down." if stopped else f"Canopy does not run in {terminal.home.root}."
-    terminal.result({"stopped": stopped}, lambda out: out.print(text))
+    return True

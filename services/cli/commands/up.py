@@ -22,10 +22,10 @@ from rich.table import Table
 from rich.text import Text
 
 from services.cli.stack import state
+from services.cli.stack.envoy_program import envoy_program
 from services.cli.stack.home import DEFAULT_HOME, Home, supervisor_pid
 from services.cli.stack.plan import Options
 from services.cli.stack.process import StackError
-from services.cli.stack.programs import envoy_program
 from services.cli.stack.state import PartStatus, StackState, StackStatus
 from services.cli.stack.supervisor import EXIT_HELD
 from services.cli.terminal import Failure, Terminal
@@ -53,22 +53,31 @@ def up(terminal: Terminal, *, public_port: int | None, staff_port: int | None, f
     What runs already stays as it is. The ports are chosen at the first start and kept in the home.
     """
     options = Options(public_port=public_port, staff_port=staff_port)
-    home = terminal.home
-    before = state.running(home)
+    before = state.running(terminal.home)
     if before is not None and before.status is StackStatus.RUNNING:
         _report(terminal, before, already=True)
         return
-    home.make()
-    envoy_program()
-    child = None if before else _spawn(home, options)
-    final = _follow(terminal, home, child)
+    final, child = bring_up(terminal, options)
     for notice in final.notices:
         click.secho(f"canopy: {notice}", fg="yellow", err=True)
-    if final.status is not StackStatus.RUNNING:
-        raise Failure(f"{final.error or 'the stack was stopped while it started'} (logs: {home.logs})")
     _report(terminal, final, already=False)
     if foreground and child is not None:
         _stay(child)
+
+
+def bring_up(terminal: Terminal, options: Options) -> tuple[StackState, subprocess.Popen[bytes] | None]:
+    """Start the stack, or watch another command start it, and show it. Raises Failure unless all of it is ready.
+
+    Returns the state and the supervisor, where it was started here.
+    """
+    home = terminal.home
+    home.make()
+    envoy_program()
+    child = None if state.running(home) else _spawn(home, options)
+    final = _follow(terminal, home, child)
+    if final.status is not StackStatus.RUNNING:
+        raise Failure(f"{final.error or 'the stack was stopped while it started'} (logs: {home.logs})")
+    return final, child
 
 
 def _spawn(home: Home, options: Options) -> subprocess.Popen[bytes]:

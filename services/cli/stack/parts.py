@@ -17,11 +17,11 @@ import aiohttp
 from services.cli.stack.certificate import Certificates
 from services.cli.stack.edge_routes import contract_path, read_rules
 from services.cli.stack.envoy import Address, EdgeSettings, edge_config
+from services.cli.stack.envoy_program import envoy_program
 from services.cli.stack.home import write_atomically
 from services.cli.stack.plan import LISTENERS, SERVICES, Plan
 from services.cli.stack.postgres import PostgresConfig, PostgresServer
 from services.cli.stack.process import LOOPBACK, Command, ServerProcess
-from services.cli.stack.programs import envoy_program
 from services.cli.stack.valkey import Role, ValkeyConfig, ValkeyServer
 
 READY_SECONDS: Final = 60.0

