@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib.resources
 import itertools
 import re
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from typing import Final
 
 import asyncpg
 
+from services.chassis.resources import shipped
 from services.kernel.secret import Secret
 
 LOCK_KEY: Final = int.from_bytes(hashlib.blake2b(b"canopy migrate", digest_size=8).digest(), "big", signed=True)
@@ -78,15 +78,9 @@ class Migration:
         return f"{self.line}/{self.path.name}"
 
 
-def migrations_root() -> Path:
-    """Find the folder of all lines: in the checkout, else in the installed wheel."""
-    checkout = Path(__file__).parents[2] / "migrations"
-    return checkout if checkout.is_dir() else Path(str(importlib.resources.files("canopy"))) / "_data" / "migrations"
-
-
 def read_line(line: str, root: Path | None = None) -> list[Migration]:
     """Read a line's files in number order. Raises MigrationError: no such folder, a bad name, a number used twice."""
-    folder = (root or migrations_root()) / line
+    folder = (root or shipped("migrations")) / line
     if not folder.is_dir():
         raise MigrationError(f"there is no migration line {line} ({folder})")
     migrations = [_read(line, path) for path in sorted(folder.glob("*.sql"))]

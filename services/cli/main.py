@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from services.cli.commands.apply import apply
+from services.cli.commands.demo import demo
 from services.cli.commands.down import down
 from services.cli.commands.edge import edge
 from services.cli.commands.migrate import migrate
@@ -53,7 +54,7 @@ def program(context: click.Context, home: Path, *, as_json: bool) -> None:
     context.obj = Terminal(home=Home.at(home), as_json=as_json)
 
 
-for command in (up, down, status, apply, persons, households, token, migrate, edge):
+for command in (demo, up, down, status, apply, persons, households, token, migrate, edge):
     program.add_command(command)
 
 

@@ -23,15 +23,15 @@ def addresses(terminal: Terminal) -> Mapping[str, str]:
 
 def token(terminal: Terminal, client_id: str, audience: str) -> tuple[str, float]:
     """Return a token of the embedded issuer and its life in seconds. Raises Failure."""
-    issuer = addresses(terminal)["issuer"]
+    return asyncio.run(fetch_token(terminal, client_id, audience))
+
+
+async def fetch_token(terminal: Terminal, client_id: str, audience: str) -> tuple[str, float]:
+    """Do what `token` does, from a running loop."""
     secret = client_secret(terminal.home, client_id).reveal()
-
-    async def fetch() -> tuple[str, float]:
-        async with IssuerClient.open(issuer, _TIMEOUT_SECONDS) as client:
-            return await client.client_credentials(client_id, secret, audience)
-
     try:
-        return asyncio.run(fetch())
+        async with IssuerClient.open(addresses(terminal)["issuer"], _TIMEOUT_SECONDS) as client:
+            return await client.client_credentials(client_id, secret, audience)
     except IssuerUnavailable as error:
         raise Failure("the issuer does not answer: canopy status") from error
     except IssuerRefused as error:

@@ -17,7 +17,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescri
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
-import canopy
+from services.chassis.resources import shipped
 from services.kernel.policy import rest_of
 
 # Messages that travel as one JSON string, so that one query parameter holds all of them.
@@ -66,10 +66,9 @@ class Rule:
 
 def contract_path() -> Path:
     """Find the descriptor set: beside the generated modules in a checkout, inside the package in a wheel."""
-    package = Path(next(iter(canopy.__path__)))
-    for candidate in (package.parent / "canopy.binpb", package / "_data" / "canopy.binpb"):
-        if candidate.is_file():
-            return candidate
+    path = shipped("gen/canopy.binpb")
+    if path.is_file():
+        return path
     raise EdgeContractError("the descriptor set canopy.binpb is missing; run `make gen`, or install the wheel again")
 
 

@@ -170,7 +170,8 @@ def supervise(home: Home, options: Options) -> int:
 def _addresses(plan: Plan, authority: Path) -> dict[str, str]:
     urls = {listener: f"https://localhost:{plan.ports[listener]}" for listener in LISTENERS}
     grpc = {name: f"http://{LOOPBACK}:{plan.ports[name]}" for name in ("persons", "applications", "portal")}
-    return {**urls, "certificate authority": str(authority), "issuer": plan.issuer, **grpc}
+    bus = f"redis://{LOOPBACK}:{plan.ports['valkey-bus']}/0"
+    return {**urls, "certificate authority": str(authority), "issuer": plan.issuer, **grpc, "bus": bus}
 
 
 def _first(error: BaseException) -> BaseException:

@@ -10,6 +10,7 @@ import pytest
 
 from services.chassis import migrate
 from services.chassis.migrate import MigrationError, Stage
+from services.chassis.resources import shipped
 from tests.postgres import FreshDatabase
 from tests.servers import CreateDatabase
 
@@ -190,6 +191,6 @@ async def test_an_unknown_line_is_refused(apply: Apply) -> None:
 
 def test_the_lines_of_this_project_are_found() -> None:
     """MSH-18: the folder is found, and every file in it has a proper name."""
-    root = migrate.migrations_root()
+    root = shipped("migrations")
 
     assert all(migrate.read_line(folder.name) for folder in root.iterdir() if folder.is_dir())
