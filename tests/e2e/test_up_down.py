@@ -1,0 +1,236 @@
+"""The whole stack, started and stopped by its own command, as a person would."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a command said."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Read the output as JSON."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A home, and the command line that works on it."""
+
+    home: Path
+
+    async def canopy(self, *arguments: str) -> Outcome:
+        """Run `canopy --home HOME …` from another folder than the checkout."""
+        return await execute(sys.executable, "-P", "-m", "services.cli.main", "--home", str(self.home), *arguments)
+
+    async def status(self) -> Any:
+        """Ask for the status as JSON."""
+        return (await self.canopy("--json", "status")).json()
+
+    async def until(self, holds: Callable[[Any], bool]) -> Any:
+        """Wait until the status is as wished; return it."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not holds(now := await self.status()):
+            assert time.monotonic() < end, now
+        return now
+
+
+async def execute(*argv: str) -> Outcome:
+    """Run a program to its end."""
+    process = await asyncio.create_subprocess_exec(
+        *argv, cwd="/", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await process.communicate()
+    return Outcome(code=process.returncode or 0, out=out.decode(), err=err.decode())
+
+
+@contextmanager
+def new_home() -> Iterator[Path]:
+    """Name a home that the database's own user can reach, which pytest's folders are not when we are root."""
+    with tempfile.TemporaryDirectory(prefix="canopy-test-") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder) / "home"
+
+
+@pytest.fixture(scope="module")
+async def machine() -> AsyncIterator[Machine]:
+    """A stack that runs; each test leaves it running."""
+    with new_home() as home:
+        made = Machine(home)
+        started = await made.canopy("--json", "up")
+        assert started.code == 0, started.err
+        assert "loses the data" in started.err
+        try:
+            yield made
+        finally:
+            assert (await made.canopy("down")).code == 0
+
+
+async def staff_call(machine: Machine, addresses: dict[str, str]) -> Any:
+    """Read a person that nobody knows, through the staff edge, with a token of the embedded issuer."""
+    token = (await machine.canopy("token")).out.strip()
+    trust = ssl.create_default_context(cafile=addresses["certificate authority"])
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(
+            f"{addresses['staff']}/v1/persons:batchGet",
+            json={"personIds": [NOBODY], "asOf": "2026-01-01"},
+            headers={"authorization": f"Bearer {token}"},
+            ssl=trust,
+        ) as response,
+    ):
+        assert response.status == 200
+        return await response.json()
+
+
+async def test_every_part_is_ready_and_the_mesh_answers(machine: Machine) -> None:
+    """OPS-01: one command brings up stores, services and edge; a call crosses edge, service and database."""
+    now = await machine.status()
+
+    assert {name for name, part in now["parts"].items() if part["ready"]} == {
+        "postgres", "valkey-sessions", "valkey-bus", "identity", "persons", "applications", "portal", "edge",
+    }  # fmt: skip
+    answer = await staff_call(machine, now["addresses"])
+    assert answer["entries"] == [{"personId": NOBODY, "absent": "ABSENCE_UNKNOWN"}]
+
+
+async def test_second_up_says_so_and_succeeds(machine: Machine) -> None:
+    """OPS-01: starting what runs is no mistake and changes nothing."""
+    before = await machine.status()
+
+    again = await machine.canopy("--json", "up")
+
+    assert again.code == 0
+    assert again.json()["already_running"] is True
+    assert (await machine.status())["supervisor"] == before["supervisor"]
+
+
+async def test_printed_call_can_be_pasted(machine: Machine) -> None:
+    """MSH-10: the line that `up` prints calls a service by reflection with a token."""
+    said = (await machine.canopy("up")).out
+    line = next(line.strip() for line in said.splitlines() if " curl --protocol grpc" in line)
+
+    called = await execute("bash", "-c", line)
+
+    assert called.code == 0, called.err
+    assert json.loads(called.out)["entries"] == [{"personId": NOBODY, "absent": "ABSENCE_UNKNOWN"}]
+
+
+async def test_every_service_describes_itself(machine: Machine) -> None:
+    """MSH-10: reflection lists the methods of each service."""
+    addresses = (await machine.status())["addresses"]
+    for service in ("persons", "applications", "portal"):
+        buf = [str(Path(sys.executable).with_name("buf")), "curl", "--protocol", "grpc", "--http2-prior-knowledge"]
+        listed = await execute(*buf, "--list-methods", addresses[service])
+
+        assert listed.code == 0, listed.err
+        assert f"canopy.{service}.v1." in listed.out
+
+
+async def test_part_that_dies_is_started_again(machine: Machine) -> None:
+    """OPS-01: a crashed database and a crashed service come back, with their ports, and calls go on."""
+    before = await machine.status()
+    for name in ("postgres", "persons"):
+        os.kill(before["parts"][name]["pid"], signal.SIGKILL)
+
+    def recovered(now: Any) -> bool:
+        pairs = [(now["parts"][name], before["parts"][name]) for name in ("postgres", "persons")]
+        return all(part["ready"] for part in now["parts"].values()) and all(
+            part["restarts"] == old["restarts"] + 1 and part["port"] == old["port"] for part, old in pairs
+        )
+
+    now = await machine.until(recovered)
+
+    assert (await staff_call(machine, now["addresses"]))["entries"]
+
+
+async def test_stack_whose_supervisor_was_killed_is_down_and_starts_again(machine: Machine) -> None:
+    """OPS-01: no part outlives its supervisor, the left-over state is not believed, and the data is still there."""
+    before = await machine.status()
+    os.kill(before["supervisor"], signal.SIGKILL)
+
+    await machine.until(lambda now: now["status"] == "down")
+    started = await machine.canopy("--json", "up")
+
+    assert started.code == 0, started.err
+    assert "loses the data" not in started.err
+    assert started.json()["addresses"]["public"] == before["addresses"]["public"]
+
+
+async def test_second_stack_runs_beside_the_first(machine: Machine) -> None:
+    """OPS-01: two homes do not meet; a port that is asked for and taken is named with its option."""
+    with new_home() as home:
+        beside = Machine(home)
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            taken = other.getsockname()[1]
+            refused = await beside.canopy("up", "--public-port", str(taken))
+        started = await beside.canopy("--json", "up")
+        both = (await machine.canopy("status")).code, (await beside.canopy("status")).code
+        stopped = await beside.canopy("down")
+        after = await beside.canopy("status")
+
+    assert refused.code == 1
+    assert refused.err.splitlines()[-1].startswith(f"canopy: --public-port {taken}: another program listens")
+    assert started.code == 0, started.err
+    assert both == (0, 0)
+    assert (stopped.code, after.code) == (0, 3)
+
+
+async def test_migrate_on_a_running_stack_finds_nothing_new(machine: Machine) -> None:
+    """OPS-02: `up` has applied every migration already."""
+    applied = await machine.canopy("--json", "migrate")
+
+    assert applied.json() == {"canopy_persons": [], "canopy_applications": []}
+
+
+async def test_logs_hold_no_secret(machine: Machine) -> None:
+    """OPS-01: no password, key or client secret is ever printed, by any part."""
+    secrets = [path.read_text().strip() for path in (machine.home / "secrets").iterdir() if path.is_file()]
+    logs = "\n".join(path.read_text(errors="replace") for path in (machine.home / "logs").iterdir())
+
+    assert len(secrets) >= 10
+    assert not [secret for secret in secrets if secret in logs]
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status", "token", "migrate"])
+async def test_home_that_cannot_be_is_one_line(command: str) -> None:
+    """OPS-02: a mistake is answered by one line on stderr, never by a traceback."""
+    outcome = await Machine(Path("/dev/null/home")).canopy(command)
+
+    assert outcome.code == 1
+    assert len(outcome.err.splitlines()) == 1
+    assert outcome.err.startswith("canopy: cannot ")
+
+
+async def test_token_without_a_stack_says_what_to_do(tmp_path: Path) -> None:
+    """OPS-02: exit code 3 is kept for a stack that does not run."""
+    outcome = await Machine(tmp_path).canopy("token")
+
+    assert outcome.code == 3
+    assert outcome.err == f"canopy: Canopy does not run in {tmp_path}: canopy up\n"
