@@ -29,10 +29,12 @@ from canopy.persons.v1.person_pb2 import DatePrecision, PartialDate, PersonDetai
 from canopy.persons.v1.persons_service_pb2_grpc import PersonsServiceStub
 from canopy.persons.v1.step_pb2 import HouseholdStep, IncomeStep, MemberStep, PersonStep, Step, StepKey
 from services.chassis import valkey
+from services.chassis.postgres import Database
 from services.cli.stack.valkey import ValkeyServer
 from services.kernel import step_key
 from services.persons import main
 from services.persons.config import KeysConfig, PersonsConfig
+from services.persons.store import keys
 from tests.applications import key_ring
 from tests.mesh import Mesh
 from tests.postgres import FreshDatabase
@@ -197,9 +199,7 @@ def person_step(index: int = 0, details: PersonDetails | None = None, *, person_
 
 def household_step(details: HouseholdDetails | None = None, *, household_id: str = "") -> Step:
     """Build the step of the household."""
-    return Step(
-        key=step_key.household(), household=HouseholdStep(household_id=household_id, details=details or home())
-    )
+    return Step(key=step_key.household(), household=HouseholdStep(household_id=household_id, details=details or home()))
 
 
 def member_step(
@@ -237,3 +237,9 @@ def keys_of(steps: Iterable[Step]) -> list[StepKey]:
 def ids_by_key(steps: Sequence[Step], ids: Sequence[str]) -> Mapping[str, str]:
     """Pair stable ids with the text form of their keys."""
     return {step_key.to_text(step.key): stable_id for step, stable_id in zip(steps, ids, strict=True)}
+
+
+async def shred(db: Database, table: str, version_id: str) -> None:
+    """Shred the data of one version."""
+    dek_id = await db.fetchval(f"SELECT dek_id FROM {table} WHERE version_id = $1", uuid.UUID(version_id))
+    assert await db.transact("shred", lambda tx: keys.shred_with_dek_id(tx, dek_id))
