@@ -49,7 +49,8 @@ lint-contract: $(READY) ## The part of lint that looks at protos/ and gen/
 	@$(BIN)/python protos/generate.py --check
 	@$(BIN)/buf lint
 	@$(BIN)/buf format --diff --exit-code protos
-	@if [ -f $(BASELINE) ]; then $(BIN)/buf breaking protos --against $(BASELINE); fi
+	@mkdir -p build && $(BIN)/buf build protos -o build/contract.binpb
+	@$(BIN)/buf breaking build/contract.binpb --against $(BASELINE)
 	@$(BIN)/python deploy/envoy/render.py --check
 
 .PHONY: lint-code
@@ -72,7 +73,7 @@ gen: $(READY) ## Generate gen/ and the edge's configuration from protos/
 
 .PHONY: baseline
 baseline: $(READY) ## At a release: make today's contract the one that must not be broken
-	@$(BIN)/buf build protos -o $(BASELINE)
+	@$(BIN)/buf build protos --exclude-source-info -o $(BASELINE)
 
 .PHONY: wheel
 wheel: $(READY) ## Build dist/canopy-*.whl

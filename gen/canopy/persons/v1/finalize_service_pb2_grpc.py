@@ -91,7 +91,9 @@ class FinalizeServiceServicer:
 
     def ApplyFinalizeSteps(self, request, context):
         """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
-        Errors: those of ApplyFinalizeStep.
+        Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
+        REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
+        REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -45,7 +45,9 @@ class FinalizeServiceStub:
     """
     ApplyFinalizeSteps: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.ApplyFinalizeStepsRequest, _finalize_service_pb2.ApplyFinalizeStepsResponse]
     """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
-    Errors: those of ApplyFinalizeStep.
+    Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
+    REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
+    REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
     """
     ReleaseOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.ReleaseOperationRequest, _finalize_service_pb2.ReleaseOperationResponse]
     """Seals a generation whose receipts equal the manifest and releases its events, in one transaction.
@@ -77,7 +79,9 @@ class FinalizeServiceAsyncStub(FinalizeServiceStub):
     """
     ApplyFinalizeSteps: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.ApplyFinalizeStepsRequest, _finalize_service_pb2.ApplyFinalizeStepsResponse]  # type: ignore[assignment]
     """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
-    Errors: those of ApplyFinalizeStep.
+    Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
+    REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
+    REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
     """
     ReleaseOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.ReleaseOperationRequest, _finalize_service_pb2.ReleaseOperationResponse]  # type: ignore[assignment]
     """Seals a generation whose receipts equal the manifest and releases its events, in one transaction.
@@ -124,7 +128,9 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.ApplyFinalizeStepsResponse, _abc.Awaitable[_finalize_service_pb2.ApplyFinalizeStepsResponse]]:
         """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
-        Errors: those of ApplyFinalizeStep.
+        Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
+        REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
+        REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
         """
 
     @_abc_1.abstractmethod
