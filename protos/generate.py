@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from google import api as google_api
+import google.api
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
 
@@ -27,7 +27,7 @@ WANTED = ("api/annotations", "api/http", "api/httpbody", "rpc/code", "rpc/status
 
 def copy_third_party() -> None:
     """Lay the imported google/*.proto files where protoc and buf both find them."""
-    wheel = Path(next(iter(google_api.__path__))).parent
+    wheel = Path(next(iter(google.api.__path__))).parent
     shutil.rmtree(THIRD_PARTY, ignore_errors=True)
     for name in WANTED:
         target = THIRD_PARTY / "google" / f"{name}.proto"
