@@ -12,18 +12,19 @@ BEGIN
 END
 $$;
 
--- For BEFORE UPDATE (row). Arguments: the columns that may be set, each from NULL, together and once; all others stay.
+-- For BEFORE UPDATE (row). Arguments: the columns that may be set, each from NULL and once; all others stay.
 CREATE FUNCTION refuse_rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+  settable TEXT[] := coalesce(TG_ARGV::text[], '{}');
   was JSONB := to_jsonb(OLD);
-  column_name TEXT;
+  settable_column TEXT;
 BEGIN
-  IF was - TG_ARGV::text[] IS DISTINCT FROM to_jsonb(NEW) - TG_ARGV::text[] THEN
+  IF was - settable IS DISTINCT FROM to_jsonb(NEW) - settable THEN
     RAISE EXCEPTION 'rows of % are never rewritten', TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  FOREACH column_name IN ARRAY TG_ARGV LOOP
-    IF was ->> column_name IS NOT NULL THEN
-      RAISE EXCEPTION 'column % of % is set once', column_name, TG_TABLE_NAME
+  FOREACH settable_column IN ARRAY settable LOOP
+    IF was ->> settable_column IS NOT NULL THEN
+      RAISE EXCEPTION 'column % of % is set once', settable_column, TG_TABLE_NAME
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
   END LOOP;
