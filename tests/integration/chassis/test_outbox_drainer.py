@@ -141,11 +141,16 @@ async def test_backlog_is_drained_in_bounded_passes_and_order(
     db: Database, client: ValkeyClient, published: Published
 ) -> None:
     """MSH-12: a pass reads a bounded batch of each shard; passes follow each other until nothing is due."""
-    texts = [f"{number}" for number in range(25)]
+    texts = [f"{number}" for number in range(45)]
     await stage(db, *(new_event(text=text) for text in texts))
     drainer = another_drainer(db, client, DrainerConfig(poll_seconds=60, batch=10))
+    ended = Ended(db)
+    ended.expected = True
 
-    assert [await drainer.drain_once() for _ in range(4)] == [10, 10, 5, 0]
+    assert [await drainer.drain_once() for _ in range(2)] == [10, 10]
+    with failpoint.arm(Failpoint.OUTBOX_AFTER_MARK, ended, times=None):
+        async with drainer.worker:
+            await soon(ended.seen.wait())
 
     assert await published.texts() == texts
 
@@ -263,6 +268,25 @@ async def test_drainer_that_lost_its_lease_marks_nothing(
     first, second = await published.events()
     assert first.id == second.id
     assert await db.fetchval("SELECT max(attempts) FROM event_outbox") == 1
+
+
+async def test_drainer_that_lost_one_shard_marks_the_others_only(
+    db: Database, client: ValkeyClient, drainer: Drainer
+) -> None:
+    """MSH-12: a theft of one shard leaves the thief's shard to the thief."""
+    await stage(db, new_event("person/1", "kept"), new_event("person/2", "stolen"))
+    stolen = outbox.shard_of("person/2")
+    assert stolen != outbox.shard_of("person/1")
+
+    with failpoint.arm(Failpoint.OUTBOX_AFTER_PUBLISH, Action.PAUSE) as stale:
+        losing = asyncio.create_task(drainer.drain_once())
+        await soon(stale.reached())
+        await write(db, f"UPDATE outbox_shards SET holder = gen_random_uuid() WHERE shard = {stolen}")
+        stale.resume()
+        assert await losing == 1
+
+    left = await db.fetch("SELECT subject FROM event_outbox WHERE published_at IS NULL")
+    assert [row["subject"] for row in left] == ["person/2"]
 
 
 @pytest.mark.parametrize(
