@@ -6,8 +6,8 @@ import base64
 import json
 import os
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,13 +16,18 @@ from canopy.applications.v1.applications_service_pb2_grpc import ApplicationsSer
 from canopy.applications.v1.draft_pb2 import DraftContent, Kdf, WrappedKey
 from canopy.applications.v1.drafts_service_pb2_grpc import DraftsServiceStub
 from services.applications import main
-from services.applications.config import ApplicationsConfig, KeysConfig
+from services.applications.config import ApplicationsConfig, DraftsConfig, KeysConfig, PasscodesConfig
 from services.applications.domain import credentials as spelling
+from services.applications.domain.drafts import Drafts
+from services.applications.domain.hashing import PasscodeHasher
+from services.applications.domain.login import Verifiers
+from services.applications.domain.pepper import Pepper
 from services.applications.store import credentials, drafts
 from services.applications.store.credentials import Cost, Verifier
 from services.applications.store.drafts import NewDraft
 from services.applications.store.peppered import Sealed
 from services.chassis.channel import ClientConfig
+from services.chassis.envelope import KeyRing
 from services.chassis.postgres import Database
 from services.chassis.postgres_transaction import Transaction
 from services.chassis.valkey import ValkeyConfig
@@ -81,6 +86,14 @@ async def running(
             drafts=DraftsServiceStub(channel),
             applications=ApplicationsServiceStub(channel),
         )
+
+
+@contextmanager
+def drafts_on(db: Database, new_code: Callable[[], str] = spelling.mint_code) -> Iterator[Drafts]:
+    """Build what stands behind the drafts service, to call it without a wire, and without a client that tries again."""
+    pepper = Pepper(KeyRing.parse(key_ring("k1").reveal()))
+    with PasscodeHasher.open(PasscodesConfig()) as hasher:
+        yield Drafts(db, Verifiers(hasher, pepper), pepper, DraftsConfig(), new_code=new_code)
 
 
 async def seed_draft(

@@ -15,16 +15,12 @@ import pytest
 from canopy.applications.v1 import drafts_service_pb2 as pb
 from canopy.applications.v1.draft_pb2 import Kdf
 from canopy.errors.v1.reason_pb2 import Reason
-from services.applications.config import DraftsConfig, PasscodesConfig
-from services.applications.domain.drafts import CODE_TRIES, Drafts
-from services.applications.domain.hashing import PasscodeHasher
-from services.applications.domain.login import Verifiers
-from services.applications.domain.pepper import Pepper
-from services.chassis.envelope import KeyRing
+from services.applications.config import DraftsConfig
+from services.applications.domain.drafts import CODE_TRIES
 from services.chassis.postgres import Database
 from services.kernel import failpoint
 from services.kernel.failpoint import Action, Failpoint
-from tests.applications import RunningApplications, applications_config, key_ring, running, save_request
+from tests.applications import RunningApplications, applications_config, drafts_on, running, save_request
 from tests.mesh import Mesh, refused
 from tests.postgres import FreshDatabase
 from tests.wire import Cut, wired
@@ -32,8 +28,8 @@ from tests.wire import Cut, wired
 TABLES = ("application_drafts", "application_id_codes", "passcode_hashes")
 
 
-def request(request_id: uuid.UUID | None = None, **fields: object) -> pb.CreateDraftRequest:
-    return pb.CreateDraftRequest(request_id=str(request_id or uuid.uuid4()), **fields)  # pyright: ignore[reportArgumentType]
+def request(request_id: uuid.UUID | None = None, kdf: Kdf | None = None) -> pb.CreateDraftRequest:
+    return pb.CreateDraftRequest(request_id=str(request_id or uuid.uuid4()), kdf=kdf)
 
 
 async def count(fresh: FreshDatabase, table: str) -> int:
@@ -179,20 +175,19 @@ async def test_an_opening_that_breaks_leaves_nothing(
 @pytest.mark.parametrize("cut", list(Cut))
 async def test_a_lost_commit_of_an_opening_is_settled(mesh: Mesh, fresh: FreshDatabase, cut: Cut) -> None:
     """FIN-22: COMMIT or its answer is lost: the draft that is answered is the one that exists."""
-    async with (
-        wired(fresh.service) as (wire, through_wire),
-        running(mesh, applications_config(mesh, fresh, database=through_wire)) as service,
-    ):
-        wire.cut = cut
+    async with wired(fresh.service) as (wire, through_wire), Database.open(through_wire) as db:
+        await db.ping()
+        with drafts_on(db) as drafts:
+            wire.cut = cut
 
-        draft = await service.drafts.CreateDraft(request())
+            draft = await drafts.open(uuid.uuid4(), None)
 
-        assert wire.cuts == 1
-        assert [await count(fresh, table) for table in TABLES] == [1, 1, 1]
-        verified = await service.drafts.VerifyCredentials(
-            pb.VerifyCredentialsRequest(code=draft.code, passcode=draft.passcode)
-        )
-        assert verified.application_id == draft.application_id
+    assert wire.cuts == 1
+    assert [await count(fresh, table) for table in TABLES] == [1, 1, 1]
+    credentials = pb.VerifyCredentialsRequest(code=draft.code, passcode=draft.passcode.reveal())
+    async with running(mesh, applications_config(mesh, fresh)) as service:
+        verified = await service.drafts.VerifyCredentials(credentials)
+    assert verified.application_id == str(draft.application_id)
 
 
 class Codes:
@@ -217,10 +212,7 @@ async def test_a_taken_code_is_tried_again_a_bounded_number_of_times(
     async with fresh.as_owner() as owner:
         await owner.execute("INSERT INTO application_id_codes VALUES (gen_random_uuid(), $1)", taken)
     codes = Codes(taken, collisions)
-    pepper = Pepper(KeyRing.parse(key_ring("k1").reveal()))
-    with PasscodeHasher.open(PasscodesConfig()) as hasher:
-        drafts = Drafts(db, Verifiers(hasher, pepper), pepper, DraftsConfig(), new_code=codes)
-
+    with drafts_on(db, codes) as drafts:
         if opens:
             assert (await drafts.open(uuid.uuid4(), None)).code == f"HH-{CODE_TRIES:08x}"
         else:

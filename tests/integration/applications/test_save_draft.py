@@ -24,6 +24,7 @@ from tests.applications import (
     RunningApplications,
     applications_config,
     content,
+    drafts_on,
     running,
     save_request,
     seed_draft,
@@ -157,22 +158,20 @@ async def test_a_save_id_stands_for_one_save(
 
 
 @pytest.mark.parametrize("cut", list(Cut))
-async def test_a_lost_commit_of_a_save_is_settled(mesh: Mesh, fresh: FreshDatabase, db: Database, cut: Cut) -> None:
+async def test_a_lost_commit_of_a_save_is_settled(fresh: FreshDatabase, cut: Cut) -> None:
     """FIN-22: COMMIT or its answer is lost: the save is answered, and stands exactly once."""
-    draft = await seed_draft(db)
-    async with (
-        wired(fresh.service) as (wire, through_wire),
-        running(mesh, applications_config(mesh, fresh, database=through_wire)) as service,
-    ):
-        save = save_request(draft)
-        wire.cut = cut
+    async with wired(fresh.service) as (wire, through_wire), Database.open(through_wire) as db:
+        draft, sent = await seed_draft(db), content()
+        with drafts_on(db) as drafts:
+            wire.cut = cut
 
-        saved = await service.drafts.SaveDraft(save)
+            saved = await drafts.save(draft, uuid.uuid4(), 0, sent, wrapped_key())
 
-        assert wire.cuts == 1
-        stored = await get(service, draft)
-        assert (saved.revision, stored.revision, stored.content) == (1, 1, save.content)
-        assert stored.saved_at == saved.saved_at
+            stored, _ = await drafts.get(draft)
+
+    assert wire.cuts == 1
+    assert (saved.revision, stored.revision, stored.content) == (1, 1, sent)
+    assert (stored.saved_at, stored.expires_at) == (saved.saved_at, saved.expires_at)
 
 
 async def test_a_save_that_breaks_before_its_commit_left_nothing(service: RunningApplications, db: Database) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -14,16 +14,11 @@ from hypothesis import strategies as st
 
 from canopy.applications.v1.draft_pb2 import DraftContent, WrappedKey
 from canopy.errors.v1.reason_pb2 import Reason
-from services.applications.config import DraftsConfig, PasscodesConfig
 from services.applications.domain.drafts import Drafts
-from services.applications.domain.hashing import PasscodeHasher
-from services.applications.domain.login import Verifiers
-from services.applications.domain.pepper import Pepper
 from services.applications.store.drafts import Saved
-from services.chassis.envelope import KeyRing
 from services.chassis.postgres import Database
 from services.kernel.errors import Refusal
-from tests.applications import content, key_ring, seed_draft, wrapped_key
+from tests.applications import content, drafts_on, seed_draft, wrapped_key
 from tests.postgres import FreshDatabase
 
 CONTENTS: Final = [content() for _ in range(3)]
@@ -138,10 +133,9 @@ async def owner(fresh: FreshDatabase) -> AsyncIterator[asyncpg.Connection]:
 
 
 @pytest.fixture
-def drafts(db: Database) -> Drafts:
-    pepper = Pepper(KeyRing.parse(key_ring("k1").reveal()))
-    with PasscodeHasher.open(PasscodesConfig()) as hasher:  # never used: drafts are seeded with a fixed verifier
-        return Drafts(db, Verifiers(hasher, pepper), pepper, DraftsConfig())
+def drafts(db: Database) -> Iterator[Drafts]:
+    with drafts_on(db) as drafts:
+        yield drafts
 
 
 # The fixtures are shared by the examples; each example has a draft of its own.
