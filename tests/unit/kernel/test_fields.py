@@ -113,7 +113,8 @@ def test_unset_fields_break_nothing(name: str) -> None:
 
 def test_all_violations_are_collected_up_to_fifty() -> None:
     """MSH-08: every broken field is named, but an attacker's thousandth is not."""
-    many = sample(people=[{"name": {"given": "9", "family": str(n)}} for n in range(400)], favourite=None)
+    people = [{"name": {"given": "9", "family": str(n)}, "birth_date": "-"} for n in range(400)]
+    many = sample(people=people, favourite=None)
     some = sample(short="a", cents=9, people=[{"birth_date": "2026-02-30"}])
 
     assert len(fields.violations(many)) == 50
