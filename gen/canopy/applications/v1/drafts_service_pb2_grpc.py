@@ -63,7 +63,7 @@ class DraftsServiceServicer:
 
     def CreateDraft(self, request, context):
         """Reserves an application id, a code and a passcode and opens an empty draft. The passcode is in this answer and nowhere
-        else, ever. A repeated request id opens a new draft and deletes the first.
+        else, ever. A repeated request id opens a new draft and deletes the first, unless that was saved or submitted since.
         Errors: REASON_INVALID_FIELD, REASON_CODES_EXHAUSTED, REASON_OVERLOADED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -35,7 +35,7 @@ class DraftsServiceStub:
     def __new__(cls, channel: _aio.Channel) -> DraftsServiceAsyncStub: ...
     CreateDraft: _grpc.UnaryUnaryMultiCallable[_drafts_service_pb2.CreateDraftRequest, _drafts_service_pb2.CreateDraftResponse]
     """Reserves an application id, a code and a passcode and opens an empty draft. The passcode is in this answer and nowhere
-    else, ever. A repeated request id opens a new draft and deletes the first.
+    else, ever. A repeated request id opens a new draft and deletes the first, unless that was saved or submitted since.
     Errors: REASON_INVALID_FIELD, REASON_CODES_EXHAUSTED, REASON_OVERLOADED.
     """
     SaveDraft: _grpc.UnaryUnaryMultiCallable[_drafts_service_pb2.SaveDraftRequest, _drafts_service_pb2.SaveDraftResponse]
@@ -60,7 +60,7 @@ class DraftsServiceAsyncStub(DraftsServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateDraft: _aio.UnaryUnaryMultiCallable[_drafts_service_pb2.CreateDraftRequest, _drafts_service_pb2.CreateDraftResponse]  # type: ignore[assignment]
     """Reserves an application id, a code and a passcode and opens an empty draft. The passcode is in this answer and nowhere
-    else, ever. A repeated request id opens a new draft and deletes the first.
+    else, ever. A repeated request id opens a new draft and deletes the first, unless that was saved or submitted since.
     Errors: REASON_INVALID_FIELD, REASON_CODES_EXHAUSTED, REASON_OVERLOADED.
     """
     SaveDraft: _aio.UnaryUnaryMultiCallable[_drafts_service_pb2.SaveDraftRequest, _drafts_service_pb2.SaveDraftResponse]  # type: ignore[assignment]
@@ -88,7 +88,7 @@ class DraftsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_drafts_service_pb2.CreateDraftResponse, _abc.Awaitable[_drafts_service_pb2.CreateDraftResponse]]:
         """Reserves an application id, a code and a passcode and opens an empty draft. The passcode is in this answer and nowhere
-        else, ever. A repeated request id opens a new draft and deletes the first.
+        else, ever. A repeated request id opens a new draft and deletes the first, unless that was saved or submitted since.
         Errors: REASON_INVALID_FIELD, REASON_CODES_EXHAUSTED, REASON_OVERLOADED.
         """
 
