@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
+from canopy.errors.v1.reason_pb2 import Reason
 from services.kernel import deadline
 from services.kernel.deadline import Deadline
+from services.kernel.errors import Refusal
 
 T = TypeVar("T")
 
@@ -36,13 +38,18 @@ class Drives:
             await drives.drain()
 
     async def run(self, name: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run `work` to its end and return its value; a caller that is cancelled leaves it running."""
+        """Run `work` to its end and return its value; a caller that is cancelled leaves it running.
+
+        Raises what the work raises; Refusal with REASON_UPSTREAM_UNAVAILABLE where the work was cut, by a stop.
+        """
         task = asyncio.create_task(self._bounded(work), name=name)
         self._running.add(task)  # a task that only shield() refers to may be collected before it ends
         task.add_done_callback(self._running.discard)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
+            if task.cancelled():
+                raise Refusal(Reason.REASON_UPSTREAM_UNAVAILABLE) from None
             task.add_done_callback(_log_abandoned)
             raise
 
