@@ -21,6 +21,7 @@ class Cut(Enum):
 
     REQUEST = "request"  # the server never hears of it
     ANSWER = "answer"  # the server commits, the answer does not arrive
+    MIDWAY = "midway"  # the server has begun to commit when the connection breaks
 
 
 class Wire:
@@ -56,8 +57,10 @@ class Wire:
                     self.cuts += 1
                     answers.cancel()
                     await asyncio.wait([answers])
-                    if cut is Cut.ANSWER:
+                    if cut is not Cut.REQUEST:
                         server_writer.write(data)
+                        await server_writer.drain()
+                    if cut is Cut.ANSWER:
                         await server_reader.read(1)
                     return
                 server_writer.write(data)

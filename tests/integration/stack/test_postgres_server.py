@@ -267,7 +267,8 @@ async def test_the_server_ends_with_the_process_that_started_it(home: Path) -> N
 
     parent.send_signal(signal.SIGKILL)
     await parent.wait()
-    await ended.wait()
+    async with asyncio.timeout(30):
+        await ended.wait()
 
     asyncio.get_running_loop().remove_reader(descriptor)
     os.close(descriptor)
