@@ -16,14 +16,8 @@ from services.chassis.postgres import Database
 from services.chassis.postgres_transaction import Transaction
 from services.kernel import tally
 from tests.outbox import new_event, stage, text_of
-from tests.servers import OpenDatabase
 
 OPERATION = uuid.UUID(int=7)
-
-
-@pytest.fixture
-async def db(database: OpenDatabase) -> Database:
-    return await database("outbox")
 
 
 async def due(db: Database) -> list[str]:
