@@ -1,4 +1,7 @@
-"""The knobs of a service's PostgreSQL, and the session settings they become."""
+"""The knobs of a service's PostgreSQL, and the session settings they become.
+
+PostgreSQL 17 is the oldest that serves: transaction_timeout is younger than 16.
+"""
 
 from __future__ import annotations
 
