@@ -31,6 +31,7 @@ from services.chassis.outbox_drainer import Drainer
 from services.chassis.postgres import Database
 from services.chassis.service import Service, Servicer, run
 from services.chassis.tokens import ClientCredentials
+from services.chassis.valkey import EvictionGuard
 from services.kernel.clock import SystemClock
 
 NAME = "canopy-applications"
@@ -84,6 +85,7 @@ async def build(config: ApplicationsConfig) -> AsyncIterator[Service]:
                 ],
                 workers=[
                     drainer.worker,
+                    EvictionGuard(client).worker,
                     Worker("pepper-rotation", config.passcodes.rotation_seconds, rotation.run_once),
                     Worker("release-sweeper", config.finalize.sweep_seconds, sweeper.sweep),
                 ],

@@ -23,6 +23,7 @@ from services.chassis.envelope import KeyRing
 from services.chassis.outbox_drainer import Drainer
 from services.chassis.postgres import Database
 from services.chassis.service import Service, Servicer, run
+from services.chassis.valkey import EvictionGuard
 from services.persons.config import PersonsConfig
 from services.persons.domain.generations import Generations
 from services.persons.domain.lookups import Lookups
@@ -68,7 +69,7 @@ async def build(config: PersonsConfig) -> AsyncIterator[Service]:
                     implementation=StewardHandler(),
                 ),
             ],
-            workers=[drainer.worker],
+            workers=[drainer.worker, EvictionGuard(client).worker],
             checks={"database": db.ping},
         )
 

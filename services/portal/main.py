@@ -12,7 +12,7 @@ from canopy.portal.v1.sessions_service_pb2_grpc import add_SessionsServiceServic
 from services.chassis.channel import dial
 from services.chassis.service import Service, Servicer, run
 from services.chassis.tokens import ClientCredentials
-from services.chassis.valkey import EvictionGuard, UnsafeInstanceError, connect
+from services.chassis.valkey import EvictionGuard, connect
 from services.portal.clients.applications import Applications
 from services.portal.config import PortalConfig
 from services.portal.domain.sessions import Sessions
@@ -33,10 +33,6 @@ async def build(config: PortalConfig) -> AsyncIterator[Service]:
     ):
         guard = EvictionGuard(valkey, interval=config.session.guard_seconds)
         await guard.require()
-
-        async def sessions_are_safe() -> None:
-            if guard.reason is not None:
-                raise UnsafeInstanceError(guard.reason)
 
         sessions = Sessions(valkey, config.session)
         applications = Applications(channel)
@@ -61,7 +57,7 @@ async def build(config: PortalConfig) -> AsyncIterator[Service]:
                 ),
             ],
             workers=[guard.worker],
-            checks={"sessions": sessions_are_safe},
+            checks={"sessions": guard.require},
         )
 
 

@@ -144,7 +144,8 @@ def _write_configuration(folder: Path, config: ValkeyConfig, password: Secret[st
         f"maxmemory {config.max_memory_mb}mb",
         "maxmemory-policy noeviction",
         "appendonly yes",
-        "appendfsync everysec",
+        # An event is marked as published once the bus has confirmed it: it must not be lost a second later.
+        f"appendfsync {'always' if config.role == 'bus' else 'everysec'}",
         'save ""',
         "daemonize no",
     ]
