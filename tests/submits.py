@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 import asyncpg
@@ -55,8 +56,15 @@ PATIENT: Final = FinalizeConfig(
     lease_seconds=600, heartbeat_seconds=200, sweep_seconds=3_600, sweep_patience_seconds=0, drain_seconds=0
 )
 # The shortest lease, for tests that let one run out.
-HASTY: Final = replace(PATIENT, lease_seconds=1, heartbeat_seconds=0.3)
+HASTY: Final = replace(PATIENT, lease_seconds=1, heartbeat_seconds=0.1)
 
+
+END_LEASE: Final = """
+UPDATE finalize_operations
+   SET lease_expires_at = clock_timestamp()
+ WHERE operation_id = $1
+   AND holder IS NOT NULL
+"""
 
 RECORDED: Final = """
 SELECT generation, step_key, person_id AS entity, lower(valid) AS starts FROM person_versions WHERE operation_id = $1
@@ -163,13 +171,20 @@ class World:
         """Open a draft."""
         return await seed_draft(self.db)
 
+    async def stop_at(self, point: Failpoint, how: Action, work: Coroutine[Any, Any, object]) -> None:
+        """Let `work` come to `point` and stop there for good, as `how` says."""
+        with failpoint.arm(point, how) as arming:
+            task = asyncio.create_task(work)
+            await arming.reached()
+            if how is Action.HANG:
+                task.cancel()
+            with contextlib.suppress(grpc.aio.AioRpcError, asyncio.CancelledError):
+                await task
+
     async def end_lease(self, application_id: uuid.UUID) -> None:
-        """Let the lease of a running attempt have run out a moment ago."""
+        """Let the lease of an attempt, where it has one, have run out a moment ago."""
         async with self.fresh.as_owner() as connection:
-            await connection.execute(
-                "UPDATE finalize_operations SET lease_expires_at = clock_timestamp() WHERE operation_id = $1",
-                application_id,
-            )
+            await connection.execute(END_LEASE, application_id)
 
     async def row(self, application_id: uuid.UUID) -> asyncpg.Record:
         """Read the operation's row."""
@@ -218,12 +233,25 @@ class World:
 
 
 @asynccontextmanager
-async def paused(point: Failpoint, work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
-    """Let `work` run until it comes to `point`, and stand there for the length of the block."""
+async def paused(point: Failpoint, work: Coroutine[Any, Any, T]) -> AsyncIterator[Paused[T]]:
+    """Let `work` run until it comes to `point`, and stand there until it is resumed or the block ends."""
     with failpoint.arm(point, Action.PAUSE) as arming:
         task = asyncio.create_task(work)
         await arming.reached()
-        yield task
+        yield Paused(task=task, arming=arming)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused(Generic[T]):
+    """Work that stands at a failpoint."""
+
+    task: asyncio.Task[T]
+    arming: failpoint.Arming
+
+    async def resume(self) -> T:
+        """Let it go on, to its end."""
+        self.arming.resume()
+        return await self.task
 
 
 @asynccontextmanager

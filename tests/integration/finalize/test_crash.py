@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import uuid
 from typing import Final
 
@@ -12,7 +10,6 @@ import pytest
 
 from canopy.applications.v1.finalize_service_pb2 import FilingReceipt
 from canopy.persons.v1.finalize_service_pb2 import GenerationState
-from services.kernel import failpoint
 from services.kernel.failpoint import Action, Failpoint
 from tests.filings import filing
 from tests.submits import World
@@ -54,15 +51,8 @@ def test_every_point_of_the_coordinator_is_tried() -> None:
 
 async def stop_at(world: World, draft: uuid.UUID, point: Failpoint, how: Action) -> None:
     """Let the first coordinator come to `point` and stop there for good; its lease has run out when this returns."""
-    with failpoint.arm(point, how) as arming:
-        submit = asyncio.create_task(world.first.submit(draft, filing(3)))
-        await arming.reached()
-        if how is Action.HANG:
-            submit.cancel()
-        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.CancelledError):
-            await submit
-    if (await world.row(draft))["status"] == "in_progress":
-        await world.end_lease(draft)
+    await world.stop_at(point, how, world.first.submit(draft, filing(3)))
+    await world.end_lease(draft)
 
 
 async def assert_filed_once(world: World, draft: uuid.UUID, receipt: FilingReceipt) -> None:
