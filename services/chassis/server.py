@@ -121,5 +121,5 @@ def _options(config: ServerConfig) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", config.max_message_bytes),
         ("grpc.max_send_message_length", config.max_message_bytes),
         ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_INTERVAL_MS),
+        ("grpc.http2.min_ping_interval_without_data_ms", _PING_INTERVAL_MS),
     ]
