@@ -119,6 +119,20 @@ async def test_envoys_own_answer_has_the_same_shape_and_echoes_nothing(
     assert b"kaninchen" not in answer.body
 
 
+@pytest.mark.parametrize(
+    "body", [b"[]", b"null", b'{"name": ', b'{"name": {}}', b'{"kind": "KANINCHEN"}', b'{"name": "\xff"}']
+)
+async def test_body_that_is_no_message_has_a_reason(edge: Edge, body: bytes) -> None:
+    """MSH-08: what cannot be transcoded is refused with a reason of the catalogue, and reaches no service."""
+    calls = len(edge.upstream.calls)
+
+    answer = await edge.call("POST", SHELVES, data=body)
+
+    assert (answer.status, answer.json()["code"]) == (400, 3)
+    assert answer.json()["details"][0]["reason"] == "REASON_MALFORMED_BODY"
+    assert len(edge.upstream.calls) == calls
+
+
 async def test_security_headers_are_on_success_too(edge: Edge) -> None:
     """MSH-11: every answer carries them, and the address of the request for support."""
     answer = await edge.call("GET", SHELF)

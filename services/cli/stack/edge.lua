@@ -4,14 +4,17 @@
 -- PUBLIC, set above, tells the listener that browsers use from the other one.
 -- The text of a refusal is not ours to write here: the reply mappers put a fixed body in place of each.
 
-local REFUSAL = "x-canopy-edge-refusal"
-
 local function is_grpc(headers)
   return string.find(headers:get("content-type") or "", "application/grpc", 1, true) ~= nil
 end
 
-local function refuse(handle, status, why)
-  handle:headers():replace(REFUSAL, why)
+-- Reply mappers choose the text of a refusal by this note.
+local function note(handle, what)
+  handle:streamInfo():dynamicMetadata():set("envoy.filters.http.lua", "at_fault", what)
+end
+
+local function refuse(handle, status, what)
+  note(handle, what)
   handle:respond({[":status"] = status}, "")
 end
 
@@ -49,6 +52,10 @@ function envoy_on_request(handle)
   local media_type = string.lower(string.match(headers:get("content-type") or "", "^%s*([^;%s]*)"))
   if headers:get(":method") ~= "GET" and media_type ~= "application/json" then
     return refuse(handle, "415", "content-type")
+  end
+  if headers:get(":method") ~= "GET" then
+    -- From here on only the body can be.
+    note(handle, "body")
   end
 end
 

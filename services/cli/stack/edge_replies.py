@@ -13,7 +13,6 @@ from services.kernel.policy import failure_of
 Json = dict[str, Any]
 
 TYPES: Final = "type.googleapis.com/envoy.extensions.filters.http"
-REFUSAL_HEADER: Final = "x-canopy-edge-refusal"
 YEAR_SECONDS: Final = 31_536_000
 
 # Every powerful feature of a browser, switched off.
@@ -45,12 +44,13 @@ class Reply:
     code: int = code_pb2.INVALID_ARGUMENT
     """The gRPC code where no reason of the catalogue fits."""
     noted: str | None = None
-    """What Lua must have noted about the request; None for any."""
+    """What of the request Lua must have noted to be at fault; None for any."""
 
 
 # The first one that fits is taken.
 _REPLIES: Final = (
     Reply(400, "The query holds a parameter that this method does not take.", noted="query"),
+    Reply(400, "The body is not a message of this method.", Reason.REASON_MALFORMED_BODY, noted="body"),
     Reply(400, "The request is not valid for this method."),
     Reply(401, "A token is required.", Reason.REASON_UNAUTHENTICATED),
     Reply(403, "This caller is not allowed.", Reason.REASON_CALLER_NOT_ALLOWED),
@@ -126,7 +126,16 @@ def _when(status: int, noted: str | None) -> Json:
     }
     if noted is None:
         return by_status
-    by_note = {"header_filter": {"header": {"name": REFUSAL_HEADER, "string_match": {"exact": noted}}}}
+    by_note = {
+        "metadata_filter": {
+            "matcher": {
+                "filter": "envoy.filters.http.lua",
+                "path": [{"key": "at_fault"}],
+                "value": {"string_match": {"exact": noted}},
+            },
+            "match_if_key_not_found": False,
+        }
+    }
     return {"and_filter": {"filters": [by_status, by_note]}}
 
 
