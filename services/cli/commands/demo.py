@@ -42,25 +42,26 @@ def demo(terminal: Terminal, *, files: Sequence[Path]) -> None:
     Each FILE is the JSON of a FinalizeRequest; without one, the three examples. Nothing of it stays.
     """
     forms = [(path.stem, _read(path)) for path in files or _examples()]
-    home = Home.at(Path(tempfile.mkdtemp(prefix="canopy-demo-")))
+    folder = Path(tempfile.mkdtemp(prefix="canopy-demo-"))
+    folder.chmod(0o711)  # as root, PostgreSQL runs as another user, who has to pass
+    home = Home.at(folder / "home")
     stage = Terminal(home=home, as_json=terminal.as_json)
     begun = time.monotonic()
+    wrong = ""
     try:
         _tell(terminal, "[bold]Starting PostgreSQL, Valkey, Envoy and every service on this machine[/bold]")
         bring_up(stage, Options())
         receipts = asyncio.run(_walk_all(stage, forms))
     except (EdgeError, DraftCryptoError, WalkError, aiohttp.ClientError, TimeoutError) as error:
+        wrong = str(error) or type(error).__name__
+        raise Failure(f"the demo went wrong: {wrong} (logs: {home.logs})") from error
+    finally:
         bring_down(home)
-        raise Failure(f"the demo went wrong: {error or type(error).__name__} (logs: {home.logs})") from error
-    except BaseException:
-        bring_down(home)
-        raise
-    bring_down(home)
-    shutil.rmtree(home.root)
+        if not wrong:
+            shutil.rmtree(folder)
     value = {"filed": [json_format.MessageToDict(receipt) for receipt in receipts]}
-    summary = (
-        f"{len(receipts)} households filed and read back in {time.monotonic() - begun:.0f} s; all of it is gone again."
-    )
+    what = "1 household" if len(receipts) == 1 else f"{len(receipts)} households"
+    summary = f"{what} filed and read back in {time.monotonic() - begun:.0f} s; all of it is gone again."
     terminal.result(value, lambda out: out.print(f"\n[bold green]Everything held.[/bold green] {summary}"))
 
 
