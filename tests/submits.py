@@ -135,6 +135,8 @@ class World:
     async def start_persons(self) -> None:
         """Start the persons service, or start it again where it listened before."""
         self.persons = await self._persons_life.enter_async_context(running_persons(self.mesh, self.persons_settings))
+        # Channels of one process to one address share their connection, and its pause after a failed attempt.
+        await self.persons.channel.channel_ready()
 
     async def stop_persons(self) -> None:
         """Stop the persons service: calls to it fail from now on."""
