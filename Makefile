@@ -19,7 +19,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(READY) ## Start everything and file an application, from the first page to the record
@@ -95,7 +95,7 @@ clean: ## Remove .venv and what tools leave behind; the data of `make up` stays
 # uv itself is in requirements.lock, so pip can check its hash as well.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
-	  || { echo "canopy: needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1 || true)." \
+	  || { echo "canopy: needs Python 3.11 or newer, and $(PYTHON) is not." \
 	       "Name another: make PYTHON=python3.12 …" >&2; exit 1; }
 	@if ! $(BIN)/python -c '' 2>/dev/null; then \
 	  echo "Making $(VENV)"; \
