@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import uuid
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -34,6 +37,7 @@ from services.chassis.service import Running
 from services.cli.stack.valkey import ValkeyServer
 from services.kernel import failpoint
 from services.kernel.failpoint import Action, Failpoint
+from services.kernel.secret import Secret
 from services.persons.config import PersonsConfig
 from tests.applications import PORTAL, applications_config, seed_draft
 from tests.filings import filing
@@ -41,6 +45,7 @@ from tests.mesh import Mesh, free_port
 from tests.persons import RunningPersons, persons_config
 from tests.persons import running as running_persons
 from tests.postgres import FreshDatabase
+from tests.processes import running_process
 
 if TYPE_CHECKING:  # the stubs know these names, the generated code does not
     from canopy.applications.v1.finalize_service_pb2_grpc import FinalizeServiceAsyncStub
@@ -169,6 +174,22 @@ class World:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
             yield Coordinator(running=running, stub=FinalizeServiceStub(channel), token=issuer.mint(claims))
 
+    @asynccontextmanager
+    async def process(
+        self, folder: Path, *failpoints: str, **sections: Any
+    ) -> AsyncIterator[tuple[Process, Coordinator]]:
+        """Run a coordinator as a process of its own, with failpoints such as "applications.after_claim=kill" armed.
+
+        folder: an empty one, for its secrets.
+        """
+        environ = environ_from(self.config(**sections), "CANOPY_APPLICATIONS", folder)
+        armed = {failpoint.VARIABLE: ";".join(failpoints)}
+        async with (
+            running_process("services.applications.main", {**environ, **armed}) as (process, running),
+            self.dial(running) as coordinator,
+        ):
+            yield process, coordinator
+
     async def draft(self) -> uuid.UUID:
         """Open a draft."""
         return await seed_draft(self.db)
@@ -254,6 +275,25 @@ class Paused(Generic[T]):
         """Let it go on, to its end."""
         self.arming.resume()
         return await self.task
+
+
+def environ_from(section: Any, prefix: str, folder: Path) -> dict[str, str]:
+    """Spell a configuration as the environment that loads it; secrets become files in `folder`."""
+    environ: dict[str, str] = {}
+    for each in dataclasses.fields(section):
+        name, value = f"{prefix}__{each.name.upper()}", getattr(section, each.name)
+        if dataclasses.is_dataclass(value):
+            environ |= environ_from(value, name, folder)
+        elif isinstance(value, Secret):
+            content = value.reveal()
+            path = folder / name.lower()
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            environ[f"{name}_FILE"] = str(path)
+        elif isinstance(value, tuple):
+            environ[name] = ",".join(value)
+        elif value is not None:
+            environ[name] = str(value)
+    return environ
 
 
 @asynccontextmanager

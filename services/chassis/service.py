@@ -125,11 +125,15 @@ def run(name: str, config_type: type[C], build: Callable[[C], AbstractAsyncConte
     """
     try:
         config = load(config_type, name.upper().replace("-", "_"), os.environ)
-        failpoint.from_environment(os.environ)
-    except (ConfigError, ValueError) as error:
+    except ConfigError as error:
         print(error, file=sys.stderr)
         sys.exit(EXIT_CONFIG)
     with telemetry.configured(name, config.telemetry) as registry:
+        try:
+            failpoint.from_environment(os.environ)  # its warning belongs in the log
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            sys.exit(EXIT_CONFIG)
         try:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_until_told(config, build, registry))
