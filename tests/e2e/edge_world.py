@@ -29,6 +29,7 @@ from multidict import CIMultiDictProxy
 from yarl import URL
 
 from services.cli.stack.certificate import ensure_certificates
+from services.cli.stack.edge_replies import SECURITY_HEADERS
 from services.cli.stack.edge_routes import read_rules
 from services.cli.stack.envoy import Address, EdgeSettings, edge_config
 from services.cli.stack.envoy_program import envoy_program
@@ -55,6 +56,11 @@ class Answer:
     def json(self) -> Any:
         """Read the body as JSON."""
         return json.loads(self.body)
+
+    def is_hardened(self) -> bool:
+        """Tell whether every security header is there, once, as it should be, and nothing of gRPC."""
+        exact = all(self.headers.getall(name, []) == [value] for name, value in SECURITY_HEADERS.items())
+        return exact and not any(name.lower().startswith(("grpc-", "x-envoy-")) for name in self.headers)
 
 
 class Contract:

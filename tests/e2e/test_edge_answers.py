@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.stack.edge_replies import SECURITY_HEADERS
-from tests.e2e.edge_world import Answer, Edge, running_edge
+from tests.e2e.edge_world import Edge, running_edge
 
 SHELF = "/v1/portal/shelves/s-1"
 SHELVES = "/v1/portal/shelves"
-
-
-def has_security_headers(answer: Answer) -> bool:
-    """Tell whether every security header is there, once, as it should be."""
-    return all(answer.headers.getall(name, []) == [value] for name, value in SECURITY_HEADERS.items())
 
 
 @pytest.mark.parametrize(
@@ -49,7 +43,7 @@ async def test_refusal_of_a_service_becomes_http_and_json(
     info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "canopy", "metadata": {}}
     assert answer.json() == {"code": code, "message": "Refused.", "details": [info]}
     assert not [name for name in answer.headers if name.lower().startswith("grpc-")]
-    assert has_security_headers(answer)
+    assert answer.is_hardened()
 
 
 async def test_failure_without_details_has_the_same_shape(edge: Edge) -> None:
@@ -112,7 +106,7 @@ async def test_envoys_own_answer_has_the_same_shape_and_echoes_nothing(
 
     assert answer.status == status
     assert set(answer.json()) == {"code", "message", "details"}
-    assert has_security_headers(answer)
+    assert answer.is_hardened()
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["server"] == "canopy"
@@ -137,7 +131,7 @@ async def test_security_headers_are_on_success_too(edge: Edge) -> None:
     """MSH-11: every answer carries them, and the address of the request for support."""
     answer = await edge.call("GET", SHELF)
 
-    assert has_security_headers(answer)
+    assert answer.is_hardened()
     assert answer.headers["cache-control"] == "no-store"
     assert len(answer.headers["x-request-id"]) == 36
     assert not [name for name in answer.headers if name.lower().startswith(("grpc-", "x-envoy-"))]
@@ -186,5 +180,5 @@ async def test_service_that_is_gone_is_a_503(tmp_path: Path) -> None:
     assert answer.status == 503
     assert answer.json()["details"][0]["reason"] == "REASON_UPSTREAM_UNAVAILABLE"
     assert answer.headers["retry-after"] == "2"
-    assert has_security_headers(answer)
+    assert answer.is_hardened()
     assert alive.status == 200

@@ -2,92 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import socket
 import ssl
 import sys
-import tempfile
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from tests.machine import Machine, execute, new_home
+
 NOBODY = "00000000-0000-4000-8000-000000000000"
-PATIENCE_SECONDS = 120.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a command said."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        """Read the output as JSON."""
-        return json.loads(self.out)
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A home, and the command line that works on it."""
-
-    home: Path
-
-    async def canopy(self, *arguments: str) -> Outcome:
-        """Run `canopy --home HOME …` from another folder than the checkout."""
-        return await execute(sys.executable, "-P", "-m", "services.cli.main", "--home", str(self.home), *arguments)
-
-    async def status(self) -> Any:
-        """Ask for the status as JSON."""
-        return (await self.canopy("--json", "status")).json()
-
-    async def until(self, holds: Callable[[Any], bool]) -> Any:
-        """Wait until the status is as wished; return it."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not holds(now := await self.status()):
-            assert time.monotonic() < end, now
-        return now
-
-
-async def execute(*argv: str) -> Outcome:
-    """Run a program to its end."""
-    process = await asyncio.create_subprocess_exec(
-        *argv, cwd="/", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    return Outcome(code=process.returncode or 0, out=out.decode(), err=err.decode())
-
-
-@contextmanager
-def new_home() -> Iterator[Path]:
-    """Name a home that the database's own user can reach, which pytest's folders are not when we are root."""
-    with tempfile.TemporaryDirectory(prefix="canopy-test-") as folder:
-        Path(folder).chmod(0o711)
-        yield Path(folder) / "home"
-
-
-@pytest.fixture(scope="module")
-async def machine() -> AsyncIterator[Machine]:
-    """A stack that runs; each test leaves it running."""
-    with new_home() as home:
-        made = Machine(home)
-        started = await made.canopy("--json", "up")
-        assert started.code == 0, started.err
-        assert "loses the data" in started.err
-        try:
-            yield made
-        finally:
-            assert (await made.canopy("down")).code == 0
 
 
 async def staff_call(machine: Machine, addresses: dict[str, str]) -> Any:
@@ -198,6 +127,7 @@ async def test_second_stack_runs_beside_the_first(machine: Machine) -> None:
     assert refused.code == 1
     assert refused.err.splitlines()[-1].startswith(f"canopy: --public-port {taken}: another program listens")
     assert started.code == 0, started.err
+    assert "loses the data" in started.err
     assert both == (0, 0)
     assert (stopped.code, after.code) == (0, 3)
 
