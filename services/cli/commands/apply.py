@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from pathlib import Path
 
 import aiohttp
@@ -45,6 +46,11 @@ def apply(terminal: Terminal, *, file: Path, url: str | None, ca_file: Path | No
         raise Failure(str(error)) from error
     except (aiohttp.ClientError, TimeoutError) as error:
         raise Failure(f"the edge at {url} does not answer: {type(error).__name__}") from error
+    except json_format.ParseError as error:
+        raise Failure(f"what answers at {url} is not an edge of Canopy") from error
+    except OSError as error:  # all that is left to read here
+        why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+        raise Failure(f"--ca {ca_file} cannot be used: {why}") from error
     value = {
         "code": credentials.code,
         "passcode": credentials.passcode,

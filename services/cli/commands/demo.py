@@ -47,17 +47,19 @@ def demo(terminal: Terminal, *, files: Sequence[Path]) -> None:
     home = Home.at(folder / "home")
     stage = Terminal(home=home, as_json=terminal.as_json)
     begun = time.monotonic()
-    wrong = ""
+    keep_logs = False
     try:
         _tell(terminal, "[bold]Starting PostgreSQL, Valkey, Envoy and every service on this machine[/bold]")
         bring_up(stage, Options())
         receipts = asyncio.run(_walk_all(stage, forms))
     except (EdgeError, DraftCryptoError, WalkError, aiohttp.ClientError, TimeoutError) as error:
-        wrong = str(error) or type(error).__name__
-        raise Failure(f"the demo went wrong: {wrong} (logs: {home.logs})") from error
+        if isinstance(error, EdgeError) and error.status < 500:
+            raise Failure(f"the form was not accepted: {error}") from error
+        keep_logs = True
+        raise Failure(f"the demo went wrong: {error or type(error).__name__} (logs: {home.logs})") from error
     finally:
         bring_down(home)
-        if not wrong:
+        if not keep_logs:
             shutil.rmtree(folder)
     value = {"filed": [json_format.MessageToDict(receipt) for receipt in receipts]}
     what = "1 household" if len(receipts) == 1 else f"{len(receipts)} households"
