@@ -1,14 +1,15 @@
-"""A real server and real channels on a free port, with the stacks on both sides."""
+"""A real server and real channels on a free port, with the stacks on both sides; calls that must fail, and how."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import grpc
 import pytest
+from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 
@@ -17,7 +18,8 @@ from interceptors.client.policy import RetryPolicy
 from interceptors.client.stack import client_stack
 from interceptors.server.stack import server_stack
 from services.kernel.caller import Caller
-from services.kernel.errors import Refusal
+from services.kernel.errors import ClientError, ClientFailure, Refusal
+from tests import mesh
 from tests.probe import SERVICE, pb, rpc
 
 PORTAL = Caller(subject="portal", service="canopy-portal", roles=frozenset({"service"}))
@@ -28,6 +30,7 @@ CALLERS: Mapping[str, Caller] = {
     "other-service": Caller(subject="o", service="canopy-other", roles=frozenset({"service"})),
     "steward": Caller(subject="s", roles=frozenset({"data_steward"})),
 }
+AS_PORTAL = (("authorization", "Bearer portal"),)  # metadata of a bare call
 
 
 class Tokens:
@@ -117,11 +120,64 @@ async def served(probe: Probe, default_deadline_seconds: float = 30.0) -> AsyncI
         await server.stop(None)
 
 
-Serve = Callable[..., AbstractAsyncContextManager[Wire]]
-
-
 @pytest.fixture
 async def wire() -> AsyncIterator[Wire]:
     """A served probe that echoes."""
     async with served(Probe()) as running:
         yield running
+
+
+class Script:
+    """Fails by turns as told, then answers; remembers what came in."""
+
+    def __init__(self, *failures: Any) -> None:
+        self.failures = list(failures)
+        self.metadata: list[dict[str, Any]] = []
+
+    async def __call__(self, request: Any, context: Any) -> Any:
+        self.metadata.append(dict(context.invocation_metadata()))
+        match self.failures.pop(0) if self.failures else None:
+            case None:
+                return pb.Answer(word=request.word)
+            case grpc.StatusCode() as code:
+                return await context.abort(code)
+            case failure:
+                raise failure
+
+    async def stream(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        yield await self(request, context)
+        yield pb.Answer(word="second")
+
+
+def busy(retry_after: float = 0.001) -> Refusal:
+    return Refusal(Reason.REASON_OVERLOADED, retry_after=retry_after)
+
+
+async def failed(call: Any, kind: ClientFailure) -> ClientError:
+    """Await a call that must fail with `kind`."""
+    with pytest.raises(ClientError) as caught:
+        await call
+    assert caught.value.kind is kind
+    return caught.value
+
+
+async def collected(stream: Any) -> list[str]:
+    return [answer.word async for answer in stream]
+
+
+def details_of(error: grpc.aio.AioRpcError) -> tuple[error_details_pb2.ErrorInfo, Any, Any]:
+    """Read ErrorInfo, BadRequest and RetryInfo; empty messages for those that are not there."""
+    info, bad, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
+    for detail in mesh.details_of(error):
+        for message in (info, bad, retry):
+            detail.Unpack(message)
+    return info, bad, retry
+
+
+async def refused(call: Any, reason: Reason) -> grpc.aio.AioRpcError:
+    """Await a call that must be refused for `reason`."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    info, _, _ = details_of(caught.value)
+    assert (info.domain, info.reason) == ("canopy", Reason.Name(reason))
+    return caught.value
