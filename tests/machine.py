@@ -21,10 +21,12 @@ from services.cli.stack.databases import dsn
 
 PATIENCE_SECONDS: Final = 120.0
 
-# An attempt that was killed keeps others waiting for its lease: in tests only for a moment.
+# What a killed process held keeps others waiting until its lease runs out: in tests only for a moment.
 KNOBS: Final = {
     "CANOPY_APPLICATIONS__FINALIZE__LEASE_SECONDS": "1.5",
     "CANOPY_APPLICATIONS__FINALIZE__HEARTBEAT_SECONDS": "0.5",
+    "CANOPY_APPLICATIONS__OUTBOX__LEASE_SECONDS": "2",
+    "CANOPY_PERSONS__OUTBOX__LEASE_SECONDS": "2",
     "CANOPY_APPLICATIONS__FINALIZE__SWEEP_SECONDS": "0.5",
     "CANOPY_APPLICATIONS__FINALIZE__SWEEP_PATIENCE_SECONDS": "2",
 }

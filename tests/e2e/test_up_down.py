@@ -80,23 +80,6 @@ async def test_every_service_describes_itself(machine: Machine) -> None:
         assert f"canopy.{service}.v1." in listed.out
 
 
-async def test_part_that_dies_is_started_again(machine: Machine) -> None:
-    """OPS-01: a crashed database and a crashed service come back, with their ports, and calls go on."""
-    before = await machine.status()
-    for name in ("postgres", "persons"):
-        os.kill(before["parts"][name]["pid"], signal.SIGKILL)
-
-    def recovered(now: Any) -> bool:
-        pairs = [(now["parts"][name], before["parts"][name]) for name in ("postgres", "persons")]
-        return all(part["ready"] for part in now["parts"].values()) and all(
-            part["restarts"] == old["restarts"] + 1 and part["port"] == old["port"] for part, old in pairs
-        )
-
-    now = await machine.until(recovered)
-
-    assert (await staff_call(machine, now["addresses"]))["entries"]
-
-
 async def test_stack_whose_supervisor_was_killed_is_down_and_starts_again(machine: Machine) -> None:
     """OPS-01: no part outlives its supervisor, the left-over state is not believed, and the data is still there."""
     before = await machine.status()
