@@ -1,0 +1,354 @@
+"""ApplyFinalizeStep and ApplyFinalizeSteps: one suite for both, since a step is a batch of one (FIN-18)."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeAlias
+
+import pytest
+
+from canopy.errors.v1.reason_pb2 import Reason
+from canopy.persons.v1.finalize_service_pb2 import GENERATION_STATE_ACTIVE
+from canopy.persons.v1.household_pb2 import PersonRef
+from canopy.persons.v1.step_pb2 import Step
+from services.chassis.postgres import Database
+from services.kernel import failpoint
+from services.kernel.errors import ClientError
+from services.kernel.failpoint import Action, Failpoint
+from tests import persons as build
+from tests.mesh import reason_of, refused
+from tests.persons import Filing, RunningPersons, ids_by_key
+
+Apply: TypeAlias = Callable[..., Coroutine[Any, Any, list[str]]]
+
+INSIDE = (
+    Failpoint.PERSONS_AFTER_BEGIN,
+    Failpoint.PERSONS_AFTER_GENERATION_LOCK,
+    Failpoint.PERSONS_AFTER_RECEIPT,
+    Failpoint.PERSONS_AFTER_ENTITY,
+    Failpoint.PERSONS_AFTER_EVENT,
+    Failpoint.PERSONS_BEFORE_COMMIT,
+)
+
+TABLES = (
+    "persons",
+    "households",
+    "members",
+    "incomes",
+    "person_versions",
+    "household_versions",
+    "member_versions",
+    "income_versions",
+    "redaction_keys",
+    "finalize_receipts",
+    "event_outbox",
+)
+
+
+@pytest.fixture(params=[Filing.apply, Filing.apply_each], ids=["batch", "one by one"])
+def apply(request: pytest.FixtureRequest) -> Apply:
+    """The RPC under test: all steps in one call, or a call for each."""
+    return request.param
+
+
+async def counts(db: Database) -> dict[str, int]:
+    """Count the rows of every table that a step writes."""
+    return {table: await db.fetchval(f"SELECT count(*) FROM {table}") for table in TABLES}
+
+
+async def test_steps_leave_a_readable_graph(service: RunningPersons, db: Database, apply: Apply) -> None:
+    """FIN-01, FIN-18: steps bring in people, household, memberships and incomes, each with receipt and held event."""
+    filing, steps = await service.begin(), build.graph(2)
+
+    ids = ids_by_key(steps, await apply(filing, *steps))
+
+    state = (await service.household(ids["household"])).state
+    status = await filing.status()
+    assert [member.person_id for member in state.members] == [ids["person/0"], ids["person/1"]]
+    assert [income.fact_id for income in state.incomes] == [ids["income/0"], ids["income/1"]]
+    assert (status.state, status.receipts, status.held_events) == (GENERATION_STATE_ACTIVE, 7, 7)
+    assert len(set(ids.values())) == 7
+    assert await db.fetchval("SELECT count(*) FROM redaction_keys") == 7
+
+
+@pytest.mark.parametrize("point", INSIDE)
+async def test_a_failure_inside_leaves_nothing(
+    service: RunningPersons, db: Database, apply: Apply, point: Failpoint
+) -> None:
+    """FIN-01: receipt, entity and event land together: a failure anywhere inside leaves none, a repeat leaves all."""
+    filing = await service.begin()
+    before = await counts(db)
+
+    with failpoint.arm(point, Action.RAISE), pytest.raises(ClientError):
+        await apply(filing, build.person_step())
+
+    assert await counts(db) == before
+    await apply(filing, build.person_step())
+    assert {table: count for table, count in (await counts(db)).items() if count} == {
+        "persons": 1,
+        "person_versions": 1,
+        "redaction_keys": 1,
+        "finalize_receipts": 1,
+        "event_outbox": 1,
+    }
+
+
+async def test_a_failure_of_the_last_step_leaves_none_of_a_batch(service: RunningPersons, db: Database) -> None:
+    """FIN-18: a batch is all or nothing: its last step names nobody, so its first is not there either."""
+    filing = await service.begin()
+
+    with refused(Reason.REASON_STEP_UNKNOWN):
+        await filing.apply(build.person_step(), build.household_step(), build.income_step(of=PersonRef(index=7)))
+
+    assert sum((await counts(db)).values()) == 0
+
+
+async def test_a_replay_gives_the_stored_ids_and_changes_nothing(
+    service: RunningPersons, db: Database, apply: Apply
+) -> None:
+    """FIN-02: a repeated step gives the id it left the first time, whatever it says now, and writes nothing."""
+    filing, steps = await service.begin(), build.graph(2)
+    first = await apply(filing, *steps)
+    before = await counts(db)
+
+    again = await apply(filing, *steps)
+    other = await apply(filing, build.person_step(0, build.person("Other")))
+
+    assert again == first
+    assert other == first[:1]
+    assert await counts(db) == before
+    assert (await service.person(first[0])).state.details.name.given == "Zoë"
+
+
+async def test_a_replay_beside_new_steps_writes_the_new_ones(service: RunningPersons, apply: Apply) -> None:
+    """FIN-02: in a call that repeats some steps and brings others, the others are written and name the repeated."""
+    filing = await service.begin()
+    first = await apply(filing, build.person_step(), build.household_step())
+
+    ids = await apply(filing, build.person_step(), build.household_step(), build.member_step(), build.income_step())
+
+    state = (await service.household(ids[1])).state
+    assert ids[:2] == first
+    assert [member.person_id for member in state.members] == first[:1]
+    assert len(state.incomes) == 1
+
+
+async def test_concurrent_duplicates_give_one_entity(service: RunningPersons, db: Database, apply: Apply) -> None:
+    """FIN-02: the same steps sent eight times at once leave one graph, and every sender gets its ids."""
+    filing, steps = await service.begin(), build.graph(2)
+
+    answers = await asyncio.gather(*(apply(filing, *steps) for _ in range(8)))
+
+    assert [answer for answer in answers if answer != answers[0]] == []
+    assert (await counts(db))["finalize_receipts"] == len(steps)
+    assert (await counts(db))["event_outbox"] == len(steps)
+    assert (await counts(db))["persons"] == 2
+
+
+async def test_a_second_sender_waits_for_the_first_and_gets_its_id(
+    service: RunningPersons, db: Database, apply: Apply
+) -> None:
+    """FIN-02: a repeat that arrives while the first is still open waits, then reads the winner's receipt."""
+    filing = await service.begin()
+    with failpoint.arm(Failpoint.PERSONS_AFTER_EVENT, Action.PAUSE) as paused:
+        first = asyncio.create_task(apply(filing, build.person_step()))
+        await paused.reached()
+        second = asyncio.create_task(apply(filing, build.person_step()))
+        await build.blocked(db)
+        paused.resume()
+
+    assert await second == await first
+    assert (await counts(db))["persons"] == 1
+
+
+@pytest.mark.parametrize(
+    ("prepare", "reason"),
+    [
+        ("absent", Reason.REASON_GENERATION_ABSENT),
+        ("cancelled", Reason.REASON_GENERATION_CANCELLED),
+        ("sealed", Reason.REASON_GENERATION_SEALED),
+        ("blocked", Reason.REASON_RELEASE_BLOCKED),
+        ("other digest", Reason.REASON_DIGEST_MISMATCH),
+    ],
+)
+async def test_steps_of_a_generation_that_is_not_open_are_refused(
+    service: RunningPersons, db: Database, apply: Apply, prepare: str, reason: Reason
+) -> None:
+    """FIN-04, FIN-19, FIN-20: absent, cancelled, sealed, blocked, or another digest: refused, and nothing written."""
+    filing = Filing(service=service)
+    match prepare:
+        case "cancelled":
+            await filing.cancel()
+        case "sealed":
+            await filing.register()
+            ids = await filing.apply(build.person_step())
+            await filing.release([build.person_step().key])
+            assert ids
+        case "blocked":
+            await filing.register()
+            with refused(Reason.REASON_RELEASE_BLOCKED):
+                await filing.release([build.person_step().key])
+        case "other digest":
+            await filing.register()
+            filing = Filing(service=service, operation_id=filing.operation_id, digest=build.OTHER_DIGEST)
+        case _:
+            pass
+    before = await counts(db)
+
+    for step in (build.person_step(0), build.person_step(1)):
+        with refused(reason):
+            await apply(filing, step)
+
+    assert await counts(db) == before
+
+
+async def test_everything_on_record_can_get_a_new_version(service: RunningPersons, apply: Apply) -> None:
+    """FIN-27: what is on record keeps its id and says something else from a day on, whatever its kind."""
+    steps = build.graph()
+    ids = ids_by_key(steps, await service.record(*steps))
+    filing = await service.begin("2026-05-01")
+    tied = build.membership(build.parent_of(person_id=ids["person/0"]))
+    updates = [
+        build.person_step(details=build.person("Anna"), person_id=ids["person/0"]),
+        build.household_step(build.home("Troy"), household_id=ids["household"]),
+        build.member_step(details=tied, fact_id=ids["member/0"]),
+        build.income_step(details=build.wages(7), fact_id=ids["income/0"]),
+    ]
+
+    again = await apply(filing, *updates)
+
+    before = (await service.household(ids["household"], "2026-04-30")).state
+    after = (await service.household(ids["household"], "2026-05-01")).state
+    assert again == list(ids.values())
+    assert (before.details.home.city, after.details.home.city) == ("Albany", "Troy")
+    assert (len(before.members[0].details.ties), len(after.members[0].details.ties)) == (0, 1)
+    assert (before.incomes[0].details.amount_cents, after.incomes[0].details.amount_cents) == (120_000, 7)
+    assert before.version.valid_until == after.version.valid_from == "2026-05-01"
+
+
+async def test_a_referenced_person_joins_a_household(service: RunningPersons, apply: Apply) -> None:
+    """FIN-27: a person on record becomes a member and an earner by id, without a version of their own."""
+    [person_id] = await service.record(build.person_step(details=build.person("Ana")))
+    version = (await service.person(person_id)).state.version
+    filing, who = await service.begin(), PersonRef(person_id=person_id)
+
+    ids = await apply(filing, build.household_step(), build.member_step(of=who), build.income_step(of=who))
+
+    state = (await service.household(ids[0])).state
+    assert [member.person_id for member in state.members] == [person_id]
+    assert [income.person_id for income in state.incomes] == [person_id]
+    assert (await service.person(person_id)).state.version == version
+
+
+NOBODY = str(uuid.uuid4())
+
+
+@pytest.mark.parametrize(
+    ("steps", "entity"),
+    [
+        ([build.person_step(person_id=NOBODY)], "person"),
+        ([build.household_step(household_id=NOBODY)], "household"),
+        ([build.person_step(), build.household_step(), build.member_step(fact_id=NOBODY)], "member"),
+        ([build.person_step(), build.income_step(fact_id=NOBODY)], "income"),
+        ([build.income_step(of=PersonRef(person_id=NOBODY))], "person"),
+        ([build.household_step(), build.member_step(of=PersonRef(person_id=NOBODY))], "person"),
+        (
+            [
+                build.person_step(),
+                build.household_step(),
+                build.member_step(details=build.membership(build.parent_of(person_id=NOBODY))),
+            ],
+            "person",
+        ),
+    ],
+    ids=["person", "household", "membership", "income", "earner", "member", "tie"],
+)
+async def test_unknown_ids_are_refused(
+    service: RunningPersons, apply: Apply, steps: Sequence[Step], entity: str
+) -> None:
+    """FIN-27: an id that is not on record is refused with the kind of entity, wherever a step names it."""
+    filing = await service.begin()
+
+    with pytest.raises(ClientError) as caught:
+        await apply(filing, *steps)
+
+    assert reason_of(caught.value) == "REASON_ENTITY_NOT_FOUND"
+    assert caught.value.metadata["entity"] == entity
+
+
+async def test_shredded_entities_are_refused(service: RunningPersons, db: Database, apply: Apply) -> None:
+    """PER-06: what was shredded can neither get a new version nor be referred to."""
+    steps = build.graph()
+    ids = ids_by_key(steps, await service.record(*steps))
+    version = (await service.person(ids["person/0"])).state.version
+    await build.shred(db, "person_versions", version.version_id)
+    filing, who = await service.begin(), PersonRef(person_id=ids["person/0"])
+
+    for step in (build.person_step(person_id=ids["person/0"]), build.income_step(of=who)):
+        with refused(Reason.REASON_ENTITY_SHREDDED):
+            await apply(filing, step)
+
+
+async def test_facts_of_others_are_refused(service: RunningPersons, apply: Apply) -> None:
+    """FIN-27: a membership of another household, or an income of another person, is not taken over."""
+    steps = build.graph(2)
+    ids = ids_by_key(steps, await service.record(*steps))
+    filing = await service.begin()
+    first, other = PersonRef(person_id=ids["person/0"]), PersonRef(person_id=ids["person/1"])
+    await apply(filing, build.household_step())
+
+    for step, rule in (
+        (build.member_step(of=first, fact_id=ids["member/0"]), "same_household"),
+        (build.income_step(of=other, fact_id=ids["income/0"]), "same_person"),
+    ):
+        with pytest.raises(ClientError) as caught:
+            await apply(filing, step)
+        assert caught.value.metadata["rule"] == rule
+        assert caught.value.metadata["field"].endswith(".fact_id")
+
+
+async def test_an_attempt_writes_an_entity_once(service: RunningPersons, apply: Apply) -> None:
+    """FIN-18: two steps of one attempt about the same entity are refused, in one call as in two."""
+    [person_id] = await service.record(build.person_step())
+    filing = await service.begin()
+
+    with pytest.raises(ClientError) as caught:
+        await apply(filing, *(build.person_step(index, person_id=person_id) for index in (0, 1)))
+
+    assert (caught.value.metadata["rule"], caught.value.reason) == ("unique", Reason.REASON_INVALID_FIELD)
+    assert caught.value.metadata["field"].endswith("person.person_id")
+
+
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        (build.member_step(), "member"),
+        (build.income_step(), "income.earner.index"),
+        (build.income_step(of=PersonRef(index=4_000_000_000)), "income.earner.index"),
+    ],
+    ids=["no household", "no earner", "nobody's position"],
+)
+async def test_a_step_that_names_an_unknown_step_is_refused(
+    service: RunningPersons, apply: Apply, step: Step, field: str
+) -> None:
+    """FIN-18: a step may name earlier steps only; the refusal names the field."""
+    filing = await service.begin()
+
+    with pytest.raises(ClientError) as caught:
+        await apply(filing, step)
+
+    assert reason_of(caught.value) == "REASON_STEP_UNKNOWN"
+    assert caught.value.metadata["field"].endswith(field)
+
+
+async def test_people_before_their_ties(service: RunningPersons, apply: Apply) -> None:
+    """FIN-18: a tie to a position that no step has filled is refused, with the tie's path."""
+    filing = await service.begin()
+    await apply(filing, build.person_step(), build.household_step())
+
+    with pytest.raises(ClientError) as caught:
+        await apply(filing, build.member_step(details=build.membership(build.parent_of(0), build.parent_of(3))))
+
+    assert caught.value.metadata["field"].endswith("member.details.ties[1].to.index")

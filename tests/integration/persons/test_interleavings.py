@@ -1,0 +1,302 @@
+"""Steps, cancel and release under every interleaving that matters, and steps in every order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from canopy.errors.v1.reason_pb2 import Reason
+from canopy.persons.v1.finalize_service_pb2 import (
+    GENERATION_STATE_ACTIVE,
+    GENERATION_STATE_CANCELLED,
+    GENERATION_STATE_SEALED,
+)
+from canopy.persons.v1.household_pb2 import PersonRef
+from canopy.persons.v1.households_service_pb2 import HouseholdState
+from canopy.persons.v1.step_pb2 import Step
+from services.chassis.envelope import KeyRing
+from services.chassis.postgres import Database
+from services.kernel import failpoint, step_key
+from services.kernel.errors import ClientError
+from services.kernel.failpoint import Action, Failpoint
+from services.persons.domain.generations import Generations
+from services.persons.domain.steps import PlacedStep
+from services.persons.domain.tagged_write import TaggedWriter
+from services.persons.store.generations import Attempt
+from tests import persons as build
+from tests.applications import key_ring
+from tests.mesh import refused
+from tests.persons import RunningPersons, ids_by_key
+from tests.postgres import FreshDatabase
+
+WRITERS = 24
+
+
+async def test_a_step_begun_before_cancel_cannot_land_after_it(service: RunningPersons, db: Database) -> None:
+    """FIN-04: a step that has begun, and comes to the gate after the cancel, writes nothing."""
+    filing = await service.begin()
+    with failpoint.arm(Failpoint.PERSONS_AFTER_BEGIN, Action.PAUSE) as paused:
+        step = asyncio.create_task(filing.apply(build.person_step()))
+        await paused.reached()
+        await filing.cancel()
+        paused.resume()
+
+        with refused(Reason.REASON_GENERATION_CANCELLED):
+            await step
+
+    assert (await filing.status()).receipts == 0
+    assert await db.fetchval("SELECT count(*) FROM persons") == 0
+
+
+async def test_cancel_waits_for_a_step_that_has_passed_the_gate(service: RunningPersons, db: Database) -> None:
+    """FIN-04: a step that has passed the gate lands first; the cancel then sees its receipt."""
+    filing = await service.begin()
+    with failpoint.arm(Failpoint.PERSONS_AFTER_GENERATION_LOCK, Action.PAUSE) as paused:
+        step = asyncio.create_task(filing.apply(build.person_step()))
+        await paused.reached()
+        cancel = asyncio.create_task(filing.cancel())
+        await build.blocked(db)
+        paused.resume()
+        await step
+
+        with refused(Reason.REASON_GENERATION_NOT_EMPTY):
+            await cancel
+
+    status = await filing.status()
+    assert (status.state, status.receipts) == (GENERATION_STATE_ACTIVE, 1)
+
+
+async def test_release_waits_for_a_step_and_counts_it(service: RunningPersons, db: Database) -> None:
+    """FIN-19: a release that arrives while a step is open sees its receipt; no event is stranded."""
+    filing, steps = await service.begin(), [build.person_step(0), build.person_step(1)]
+    await filing.apply(steps[0])
+    with failpoint.arm(Failpoint.PERSONS_AFTER_EVENT, Action.PAUSE) as paused:
+        step = asyncio.create_task(filing.apply(steps[1]))
+        await paused.reached()
+        release = asyncio.create_task(filing.release(build.keys_of(steps)))
+        await build.blocked(db)
+        paused.resume()
+        await step
+
+        assert await release == 2
+
+    status = await filing.status()
+    assert (status.state, status.held_events) == (GENERATION_STATE_SEALED, 0)
+
+
+async def test_a_step_that_comes_during_release_is_refused(service: RunningPersons, db: Database) -> None:
+    """FIN-19: a late step waits for the release and is refused by the seal: its event would never be let go."""
+    filing, steps = await service.begin(), build.graph()
+    await filing.apply(*steps)
+    with failpoint.arm(Failpoint.PERSONS_RELEASE_AFTER_UNHOLD, Action.PAUSE) as paused:
+        release = asyncio.create_task(filing.release(build.keys_of(steps)))
+        await paused.reached()
+        late = asyncio.create_task(filing.apply(build.person_step(7)))
+        await build.blocked(db)
+        paused.resume()
+        await release
+
+        with refused(Reason.REASON_GENERATION_SEALED):
+            await late
+
+    assert (await filing.status()).receipts == len(steps)
+
+
+async def test_registration_and_cancel_at_once_end_cancelled_or_open(service: RunningPersons) -> None:
+    """FIN-21: whichever comes first, both callers learn a state that stands."""
+    for _ in range(20):
+        filing = build.Filing(service=service)
+        registered, _ = await asyncio.gather(filing.register(), filing.cancel(), return_exceptions=True)
+
+        assert (await filing.status()).state == GENERATION_STATE_CANCELLED
+        assert registered is None or isinstance(registered, ClientError)
+
+
+class Attempts:
+    """Counts how often transactions of steps were begun: a run after a deadlock counts again."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __call__(self) -> None:
+        self.count += 1
+
+
+@asynccontextmanager
+async def wide(fresh: FreshDatabase) -> AsyncIterator[Database]:
+    """Open a database with a connection for each of many writers."""
+    async with Database.open(replace(fresh.service, bulk_pool_size=WRITERS)) as db:
+        yield db
+
+
+def writer(db: Database) -> TaggedWriter:
+    """Build a writer."""
+    return TaggedWriter(db, KeyRing.parse(key_ring("k1").reveal()))
+
+
+async def test_cancel_does_not_starve_behind_writers(fresh: FreshDatabase) -> None:
+    """FIN-04: behind 24 writers that never pause, a cancel gets its turn before any of them has had two more."""
+    attempt = Attempt(operation_id=uuid.uuid4(), generation=1)
+    step = PlacedStep(path="step", step=build.person_step())
+    finished: Counter[int] = Counter()
+    everyone, stop = asyncio.Event(), asyncio.Event()
+    async with wide(fresh) as db:
+        generations = Generations(db, released=lambda: None)
+        await generations.register(attempt, build.DIGEST, date(2026, 3, 14))
+
+        async def write(number: int) -> None:
+            while not stop.is_set():
+                await writer(db).apply(attempt, build.DIGEST, [step])
+                finished[number] += 1
+                if len(finished) == WRITERS:
+                    everyone.set()
+
+        writers = [asyncio.create_task(write(number)) for number in range(WRITERS)]
+        await everyone.wait()
+        before = finished.copy()
+        with refused(Reason.REASON_GENERATION_NOT_EMPTY):  # it got through the gate, and saw a receipt
+            await generations.cancel(attempt)
+        meanwhile = finished - before
+        stop.set()
+        await asyncio.gather(*writers)
+
+    assert max(meanwhile.values(), default=0) <= 2
+    assert meanwhile.total() <= 2 * WRITERS
+
+
+async def test_opposite_orders_of_the_same_entities_do_not_deadlock(fresh: FreshDatabase) -> None:
+    """FIN-18: operations that update the same people in opposite orders take turns; none is run again."""
+    async with wide(fresh) as db:
+        generations, first = Generations(db, released=lambda: None), Attempt(operation_id=uuid.uuid4(), generation=1)
+        await generations.register(first, build.DIGEST, date(2026, 3, 14))
+        ids = await writer(db).apply(first, build.DIGEST, placed(*(build.person_step(index) for index in range(10))))
+        begun = Attempts()
+
+        async def update(turn: int) -> None:
+            attempt = Attempt(operation_id=uuid.uuid4(), generation=1)
+            order = ids if turn % 2 else list(reversed(ids))
+            steps = [build.person_step(index, person_id=str(person_id)) for index, person_id in enumerate(order)]
+            await generations.register(attempt, build.DIGEST, date(2026, 3, 14))
+            await writer(db).apply(attempt, build.DIGEST, placed(*steps))
+
+        with failpoint.arm(Failpoint.PERSONS_AFTER_BEGIN, begun, times=None):
+            await asyncio.gather(*(update(turn) for turn in range(WRITERS)))
+
+        current = await db.fetchval("SELECT count(*) FROM person_versions WHERE superseded_at IS NULL")
+    assert begun.count == WRITERS
+    assert current == len(ids)
+
+
+async def test_opposite_orders_of_the_same_steps_do_not_deadlock(fresh: FreshDatabase) -> None:
+    """FIN-02: duplicates of a batch in another order wait for each other's receipts in one order; none is run again."""
+    attempt, begun = Attempt(operation_id=uuid.uuid4(), generation=1), Attempts()
+    steps = [build.person_step(index) for index in range(100)]
+    async with wide(fresh) as db:
+        await Generations(db, released=lambda: None).register(attempt, build.DIGEST, date(2026, 3, 14))
+
+        async def apply(turn: int) -> dict[str, uuid.UUID]:
+            order = steps if turn % 2 else list(reversed(steps))
+            answers = await writer(db).apply(attempt, build.DIGEST, placed(*order))
+            return {step_key.to_text(step.key): answer for step, answer in zip(order, answers, strict=True)}
+
+        with failpoint.arm(Failpoint.PERSONS_AFTER_BEGIN, begun, times=None):
+            answers = await asyncio.gather(*(apply(turn) for turn in range(8)))
+
+        people = await db.fetchval("SELECT count(*) FROM persons")
+    assert [answer for answer in answers if answer != answers[0]] == []
+    assert (begun.count, people) == (8, len(steps))
+
+
+def placed(*steps: Step) -> list[PlacedStep]:
+    """Place steps as a batch."""
+    return [PlacedStep(path=f"steps[{index}]", step=step) for index, step in enumerate(steps)]
+
+
+FILING = [
+    build.person_step(0, build.person("A")),
+    build.person_step(1, build.person("B")),
+    build.household_step(),
+    build.member_step(0, build.membership(build.parent_of(1))),
+    build.member_step(1),
+    build.income_step(0, of=PersonRef(index=1)),
+]
+NEEDS = {3: {0, 1, 2}, 4: {1, 2}, 5: {1}}
+
+
+def shape(state: HouseholdState, names: dict[str, str]) -> Any:
+    """Describe a household without ids and instants: what is equal for equal filings."""
+    return (
+        state.details.home.city,
+        sorted(
+            (names[member.person_id], [names[tie.to.person_id] for tie in member.details.ties])
+            for member in state.members
+        ),
+        [(names[income.person_id], income.details.amount_cents) for income in state.incomes],
+    )
+
+
+def respectful(order: list[int]) -> list[int]:
+    """Put steps off until those that they need have come, and otherwise keep their order."""
+    ready: list[int] = []
+    while len(ready) < len(order):
+        ready.append(next(index for index in order if index not in ready and NEEDS.get(index, set()) <= set(ready)))
+    return ready
+
+
+ORDERS = st.permutations(range(len(FILING)))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=ORDERS | ORDERS.map(respectful), cuts=st.sets(st.integers(1, len(FILING) - 1)))
+async def test_steps_in_any_order_give_the_same_graph_or_a_refusal(
+    service: RunningPersons, order: list[int], cuts: set[int]
+) -> None:
+    """FIN-18: whatever the order and the batches: the same graph, or a refusal that leaves nothing of its batch."""
+    filing, ids = await service.begin(), dict[str, str]()
+    bounds = [0, *sorted(cuts), len(FILING)]
+    for start, end in itertools.pairwise(bounds):
+        batch = order[start:end]
+        steps = [FILING[index] for index in batch]
+        known = set(order[:start])
+        in_order = all(NEEDS.get(index, set()) <= known | set(batch[:place]) for place, index in enumerate(batch))
+        receipts = (await filing.status()).receipts
+        if not in_order:
+            with refused(Reason.REASON_STEP_UNKNOWN):
+                await filing.apply(*steps)
+            assert (await filing.status()).receipts == receipts
+            return
+        ids |= ids_by_key(steps, await filing.apply(*steps))
+
+    state = (await service.household(ids["household"])).state
+    names = {ids["person/0"]: "A", ids["person/1"]: "B"}
+    assert shape(state, names) == ("Albany", [("A", ["B"]), ("B", [])], [("B", 120_000)])
+
+
+async def test_a_caller_that_goes_away_cuts_nothing(fresh: FreshDatabase) -> None:
+    """FIN-23: a cancelled caller leaves either nothing or everything: the transaction runs to its end."""
+    attempt = Attempt(operation_id=uuid.uuid4(), generation=1)
+    async with Database.open(fresh.service) as db:
+        generations = Generations(db, released=lambda: None)
+        await generations.register(attempt, build.DIGEST, date(2026, 3, 14))
+        with failpoint.arm(Failpoint.PERSONS_AFTER_RECEIPT, Action.PAUSE) as paused:
+            call = asyncio.create_task(writer(db).apply(attempt, build.DIGEST, placed(*build.graph())))
+            await paused.reached()
+            call.cancel()
+            paused.resume()
+            await asyncio.wait([call])
+        await db.drain()
+
+    async with Database.open(fresh.service) as db:
+        [status] = await Generations(db, released=lambda: None).status(attempt.operation_id)
+    assert call.cancelled()
+    assert (status.receipts, status.held_events) == (4, 4)
