@@ -89,9 +89,13 @@ class Machine:
         """Return a password of the stack."""
         return (self.home / "secrets" / name).read_text().strip()
 
+    def authority(self) -> bytes:
+        """Return the certificate authority of the stack's edge, PEM."""
+        return Path(self.address("certificate authority")).read_bytes()
+
     def trust(self) -> ssl.SSLContext:
         """Trust the stack's own certificate authority."""
-        return ssl.create_default_context(cafile=self.address("certificate authority"))
+        return ssl.create_default_context(cadata=self.authority().decode())
 
     async def token(self, client: str = "canopy-applications") -> str:
         """Fetch a bearer token by the command."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import json
 import secrets
 import uuid
@@ -21,6 +23,7 @@ Headers = dict[str, str]
 
 PADDED: Final = 4096
 TAG: Final = 16
+CLAIMED: Final = "SELECT EXISTS (SELECT FROM finalize_operations WHERE operation_id = $1)"
 
 
 class Page:
@@ -87,6 +90,21 @@ async def start(page: Page, machine: Machine) -> Json:
     passcode = started["passcode"]
     machine.unspeakable.update({passcode, passcode.replace("-", ""), page.cookies()["__Host-sid"]})
     return started
+
+
+@asynccontextmanager
+async def submit_under_way(page: Page, machine: Machine, form: Json) -> AsyncIterator[asyncio.Task[Answer]]:
+    """Start a draft and submit it; the block begins once the claim is durable. Yields the answer to come."""
+    application_id = uuid.UUID((await start(page, machine))["applicationId"])
+    sent = asyncio.create_task(page.call("POST", "/v1/portal/draft:submit", submit(form)))
+    async with machine.database("canopy_applications") as db:
+        while not sent.done() and not await db.fetchval(CLAIMED, application_id):
+            pass
+    try:
+        yield sent
+    finally:
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            await sent
 
 
 def save(revision: int = 0, **changes: Any) -> Json:

@@ -8,7 +8,6 @@ import os
 import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,7 +29,6 @@ PARTS: Final = (
 )  # fmt: skip
 FORM: Final[Json] = json_format.MessageToDict(filing(3))
 SUBMIT: Final = ("POST", "/v1/portal/draft:submit")
-CLAIMED: Final = "SELECT EXISTS (SELECT FROM finalize_operations WHERE operation_id = $1)"
 # What one submit must have left, whatever happened to it on its way.
 FILED_ONCE: Final = """
 SELECT (SELECT count(*) FROM applications WHERE application_id = $1),
@@ -82,21 +80,6 @@ async def require_kept(machine: Machine, acknowledged: Acknowledged) -> None:
     assert [len(entry["state"]["members"]) for entry in households] == [len(FORM["people"])]
 
 
-@asynccontextmanager
-async def submit_under_way(machine: Machine) -> AsyncIterator[tuple[Page, str]]:
-    """Send a submit and come back once its claim is durable; yields its page and application id."""
-    async with rest.portal_page(machine) as page, machine.database("canopy_applications") as db:
-        application_id = (await rest.start(page, machine))["applicationId"]
-        sent = asyncio.create_task(page.call(*SUBMIT, rest.submit(FORM)))
-        while not sent.done() and not await db.fetchval(CLAIMED, uuid.UUID(application_id)):
-            pass
-        try:
-            yield page, application_id
-        finally:
-            with contextlib.suppress(aiohttp.ClientError, OSError):
-                await sent
-
-
 async def repeat(machine: Machine, call: Callable[[], Awaitable[Answer]]) -> Answer:
     """Repeat a call for as long as the answer is that a repeat may help."""
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -146,14 +129,13 @@ async def test_killed_part_comes_back_and_nothing_acknowledged_is_lost(
     """OPS-01, FIN-26: draft, session and filing outlive the process; a submit cut in its middle is filed once."""
     before = await machine.until_ready()
 
-    async with submit_under_way(machine) as (page, application_id):
+    async with rest.portal_page(machine) as page, rest.submit_under_way(page, machine, FORM):
         os.kill(machine.pid(part), signal.SIGKILL)
         after = await machine.until(lambda now: now["parts"][part]["restarts"] > before["parts"][part]["restarts"])
         submitted = await repeat(machine, lambda: page.call(*SUBMIT, rest.submit(FORM)))
 
     assert submitted.status == 201, submitted.body
-    assert submitted.json()["receipt"]["applicationId"] == application_id
-    await require_filed_once(machine, application_id)
+    await require_filed_once(machine, submitted.json()["receipt"]["applicationId"])
     await require_kept(machine, acknowledged)
     assert {name: each["port"] for name, each in after["parts"].items()} == {
         name: each["port"] for name, each in before["parts"].items()
@@ -165,7 +147,7 @@ async def test_dead_stack_is_brought_back_by_up_as_it_was(machine: Machine, ackn
     before = await machine.until_ready()
     secrets = {path.name: path.read_bytes() for path in (machine.home / "secrets").iterdir()}
 
-    async with submit_under_way(machine) as (page, application_id):
+    async with rest.portal_page(machine) as page, rest.submit_under_way(page, machine, FORM):
         for pid in (before["supervisor"], *(each["pid"] for each in before["parts"].values())):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -180,7 +162,7 @@ async def test_dead_stack_is_brought_back_by_up_as_it_was(machine: Machine, ackn
     assert started.json()["addresses"] == before["addresses"]
     assert {path.name: path.read_bytes() for path in (machine.home / "secrets").iterdir()} == secrets
     assert submitted.status == 201, submitted.body
-    await require_filed_once(machine, application_id)
+    await require_filed_once(machine, submitted.json()["receipt"]["applicationId"])
     await require_kept(machine, acknowledged)
 
 
