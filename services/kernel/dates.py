@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
@@ -29,7 +28,7 @@ def _require_year(year: int) -> None:
         raise ValueError(f"year outside {FIRST_YEAR}..{LAST_YEAR}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Month:
     """A calendar month."""
 
@@ -49,25 +48,9 @@ class Month:
             raise ValueError("not a YYYY-MM month")
         return cls(int(match[1]), int(match[2]))
 
-    @classmethod
-    def of(cls, day: date) -> Month:
-        """Return the month that `day` lies in."""
-        return cls(day.year, day.month)
-
     def first_day(self) -> date:
         """Return its first day."""
         return date(self.year, self.number, 1)
-
-    def last_day(self) -> date:
-        """Return its last day."""
-        return date(self.year, self.number, calendar.monthrange(self.year, self.number)[1])
-
-    def next(self) -> Month:
-        """Return the month after it."""
-        return Month(self.year + self.number // 12, self.number % 12 + 1)
-
-    def __str__(self) -> str:
-        return f"{self.year:04}-{self.number:02}"
 
 
 def civil_date(instant: datetime, zone: tzinfo) -> date:
@@ -75,8 +58,3 @@ def civil_date(instant: datetime, zone: tzinfo) -> date:
     if instant.tzinfo is None:
         raise ValueError("the instant has no time zone")
     return instant.astimezone(zone).date()
-
-
-def age_on(birth: date, day: date) -> int:
-    """Return the completed years of life on `day`; one born on 29 February completes a common year on 1 March."""
-    return day.year - birth.year - ((day.month, day.day) < (birth.month, birth.day))
