@@ -25,12 +25,13 @@ from services.chassis.background import Worker
 from services.chassis.bus import BusUnavailableError, Handler, check_patterns, matches
 from services.chassis.config import knob
 from services.kernel import instruments
+from services.kernel.errors import label
 
 _log = logging.getLogger(__name__)
 
 STREAM: Final = "canopy.events"
 DEAD_STREAM: Final = "canopy.events.dead"
-"""Dead letters: fields group, deliveries, error (a type name) and event (the bytes as they were published)."""
+"""Dead letters: fields group, deliveries, error (a label) and event (the bytes as they were published)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class RedisStreamsBus:
     def subscribe(self, group: str, patterns: Sequence[str], handler: Handler) -> Worker:
         """See `Bus.subscribe`. A failed event comes again after `redeliver_seconds`."""
         subscription = _Subscription(self._client, self._config, group, check_patterns(patterns), handler)
-        return Worker(f"subscription {group}", 0.0, subscription.receive, drain_seconds=self._config.handler_seconds)
+        return Worker(f"subscription-{group}", 0.0, subscription.receive, drain_seconds=self._config.handler_seconds)
 
     async def _append(self, contents: Sequence[bytes]) -> None:
         """Append in one MULTI/EXEC: an instance that is out of memory takes none, so no event overtakes another."""
@@ -188,6 +189,8 @@ class _Subscription:
             return None
         [(entry_id, fields)] = entries
         pending: Any = await self._client.xpending_range(STREAM, self._group, min=entry_id, max=entry_id, count=1)
+        if not pending:  # its former consumer was slow, not dead, and has settled it meanwhile
+            return None
         return _Entry(id=entry_id, content=fields.get(b"event", b""), deliveries=pending[0]["times_delivered"])
 
     async def _take_next(self) -> _Entry | None:
@@ -209,7 +212,7 @@ class _Subscription:
                 async with asyncio.timeout(self._config.handler_seconds):
                     await self._handler(event)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is a failed delivery, never the loop's end
-            kind = type(error).__name__
+            kind = label(error)
             instruments.BUS_DELIVERIES_FAILED.add(1, {instruments.GROUP: self._group})
             facts = {"group": self._group, "error": kind, "deliveries": entry.deliveries}
             _log.warning("delivery failed", extra=facts)

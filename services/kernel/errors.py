@@ -56,6 +56,23 @@ def sentence(reason: Reason) -> str:
     return Reason.Name(reason).removeprefix("REASON_").replace("_", " ").lower()
 
 
+def label(error: BaseException) -> str:
+    """Name an error for a log line: its type, and the reason and kind of one of ours; of a group, every member.
+
+    Never its text: that of a driver or a parser may quote what somebody sent.
+    """
+    kind = type(error).__name__
+    match error:
+        case Refusal():
+            return f"{kind}({Reason.Name(error.reason)})"
+        case ClientError():
+            return f"{kind}({error.kind.name}, {Reason.Name(error.reason)})"
+        case BaseExceptionGroup():
+            return f"{kind}({', '.join(sorted({label(inner) for inner in error.exceptions}))})"
+        case _:
+            return kind
+
+
 class ClientFailure(Enum):
     """What became of a call to another service, in the terms its caller decides by."""
 

@@ -159,3 +159,35 @@ def test_redelivery_leaves_time_for_the_handler() -> None:
     """MSH-13: a knob that would hand an event to a second consumer while the first works is refused."""
     assert list(RedisBusConfig().check()) == []
     assert len(list(RedisBusConfig(handler_seconds=20, redeliver_seconds=30).check())) == 1
+
+
+class Late(ValkeyClient):
+    """Whenever an entry is taken over, its former consumer settles it in the next moment."""
+
+    async def xautoclaim(self, name: Any, groupname: Any, *args: Any, **knobs: Any) -> Any:
+        answer: Any = await super().xautoclaim(name, groupname, *args, **knobs)
+        for entry_id, _ in answer[1]:
+            await self.xack(name, groupname, entry_id)
+        return answer
+
+
+async def test_entry_settled_by_its_slow_consumer_while_it_is_taken_over_is_no_failure(
+    client: ValkeyClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """MSH-13: a consumer that was slow and not dead may settle what another takes over; both simply go on."""
+    bus = RedisStreamsBus(
+        Late(client.connection_pool, []),  # pyright: ignore[reportArgumentType] - the pool that `connect` made
+        RedisBusConfig(block_seconds=0.05, handler_seconds=0.01, redeliver_seconds=0.02),
+    )
+    await client.xgroup_create(STREAM, "audit", id="0", mkstream=True)
+    await bus.publish(events(1))
+    await client.xreadgroup("audit", "slow", {STREAM: ">"})
+
+    handler = Counting(1)
+    async with asyncio.timeout(PATIENCE), bus.subscribe("audit", ["#"], handler):
+        while (await client.xpending(STREAM, "audit"))["pending"]:
+            pass
+        await bus.publish(events(1))
+        await handler.done.wait()
+
+    assert "worker pass failed" not in caplog.text
