@@ -10,13 +10,12 @@ import asyncio
 import contextlib
 import logging
 import random
-import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
 from services.kernel import instruments
+from services.kernel.errors import label
 from services.kernel.tally import uncounted
 
 _log = logging.getLogger(__name__)
@@ -26,27 +25,21 @@ FIRST_BACKOFF_SECONDS: Final = 0.1
 LONGEST_BACKOFF_SECONDS: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerHealth:
-    """What a loop looks like at one instant. `last_success` is a reading of time.monotonic(), None before the first."""
-
-    name: str
-    running: bool
-    last_success: float | None
-    consecutive_failures: int
-
-
 class Worker:
     """Calls `run` again and again: `interval` seconds after a success, after a growing backoff on a failure.
 
-    `run` is one pass: short, and safe to be cut off and repeated. Its exceptions are counted and logged by type (a
-    message may hold what somebody sent) and never end the loop. Use as an async context manager, or start and stop.
+    `run` is one pass: short, and safe to be cut off and repeated. Its exceptions are counted and logged by their label
+    and never end the loop. Use as an async context manager, or start and stop.
     """
 
     def __init__(
         self, name: str, interval: float, run: Callable[[], Awaitable[object]], *, drain_seconds: float = 10.0
     ) -> None:
-        """Prepare the loop. drain_seconds: how long `stop` waits for a running pass before it cancels it."""
+        """Prepare the loop.
+
+        name: lower-case words joined by hyphens, a label of metrics. drain_seconds: how long `stop` waits for a running
+        pass before it cancels it.
+        """
         self.name: Final = name
         self._interval = interval
         self._run = run
@@ -54,18 +47,17 @@ class Worker:
         self._nudged = asyncio.Event()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._last_success: float | None = None
         self._failures = 0
 
     @property
-    def health(self) -> WorkerHealth:
-        """The state of the loop now."""
-        return WorkerHealth(
-            name=self.name,
-            running=self._task is not None and not self._task.done(),
-            last_success=self._last_success,
-            consecutive_failures=self._failures,
-        )
+    def running(self) -> bool:
+        """Whether the loop was started and has not ended."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def failures(self) -> int:
+        """How many passes have failed in a row; 0 after a success."""
+        return self._failures
 
     def nudge(self) -> None:
         """Begin the next pass now instead of at the end of the interval. A backoff after a failure is not shortened.
@@ -121,11 +113,10 @@ class Worker:
             instruments.WORKER_FAILURES.add(1, {instruments.WORKER: self.name})
             _log.warning(
                 "worker pass failed",
-                extra={"worker": self.name, "error": type(error).__name__, "consecutive_failures": self._failures},
+                extra={"worker": self.name, "error": label(error), "consecutive_failures": self._failures},
             )
             return False
         self._failures = 0
-        self._last_success = time.monotonic()
         return True
 
 

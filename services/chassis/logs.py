@@ -1,7 +1,8 @@
 """Structured logs: one JSON object a line on stderr, correlated with the trace.
 
 What may be said: `event` is a fixed text, everything else is an id, a reason, a count or a duration, given as `extra`.
-An exception is logged by type and place only, because its message may hold what somebody sent.
+An exception is logged by its label (services/kernel/errors.py) and place only, because its message may hold what
+somebody sent.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from opentelemetry import trace
+
+from services.kernel.errors import label
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 _FRAMES: Final = 20
@@ -42,8 +45,8 @@ class JsonFormatter(logging.Formatter):
             line["trace_id"] = trace.format_trace_id(span.trace_id)
             line["span_id"] = trace.format_span_id(span.span_id)
         line.update((name, value) for name, value in vars(record).items() if name not in _STANDARD)
-        if record.exc_info and record.exc_info[0] is not None:
-            line["error"] = record.exc_info[0].__name__
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = label(record.exc_info[1])
             line["stack"] = _stack(record.exc_info[2])
         return json.dumps(line, default=lambda value: type(value).__name__, ensure_ascii=False)
 

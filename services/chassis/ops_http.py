@@ -15,6 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from services.chassis.config import knob
 from services.chassis.http_server import serve_http
+from services.kernel.errors import label
 
 _log: Final = logging.getLogger(__name__)
 
@@ -62,6 +63,6 @@ async def _holds(name: str, check: Check, seconds: float) -> bool:
         async with asyncio.timeout(seconds):
             await check()
     except Exception as error:  # noqa: BLE001 - whatever a check raises, the answer is "not ready"
-        _log.warning("readiness check failed", extra={"check": name, "error": type(error).__name__})
+        _log.warning("readiness check failed", extra={"check": name, "error": label(error)})
         return False
     return True

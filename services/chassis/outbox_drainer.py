@@ -68,7 +68,7 @@ class Drainer:
         self._bus = bus
         self._source = source
         self._config = config
-        self.worker: Final = Worker("outbox drainer", config.poll_seconds, self._work)
+        self.worker: Final = Worker("outbox-drainer", config.poll_seconds, self._work)
 
     def wake(self) -> None:
         """Look now: a hint to give after a commit that staged or released events. Polling finds them in any case."""
@@ -99,7 +99,7 @@ class Drainer:
             self.worker.nudge()  # a pass is bounded: there may be more
 
     async def _claim(self, token: uuid.UUID) -> list[int]:
-        rows = await self._write("outbox claim", CLAIM, token, self._config.lease_seconds, self._config.shards)
+        rows = await self._write("outbox.claim", CLAIM, token, self._config.lease_seconds, self._config.shards)
         return [row["shard"] for row in rows]
 
     async def _read(self, shards: Sequence[int]) -> list[_Due]:
@@ -145,7 +145,7 @@ class Drainer:
     async def _mark_published(self, token: uuid.UUID, published: Sequence[uuid.UUID]) -> int:
         if not published:
             return 0
-        marked = len(await self._write("outbox mark", MARK_PUBLISHED, token, published))
+        marked = len(await self._write("outbox.mark", MARK_PUBLISHED, token, published))
         instruments.OUTBOX_PUBLISHED.add(marked)
         if marked < len(published):
             instruments.OUTBOX_LEASES_LOST.add(1)
@@ -157,7 +157,7 @@ class Drainer:
             return 0
         config = self._config
         rows = await self._write(
-            "outbox refusal",
+            "outbox.refusal",
             MARK_REFUSED,
             token,
             list(refused),
@@ -174,7 +174,7 @@ class Drainer:
     async def _free(self, token: uuid.UUID) -> None:
         """Give the shards back at once; if even that fails, their lease ends by itself."""
         with contextlib.suppress(Exception):
-            await self._write("outbox free", FREE, token)
+            await self._write("outbox.free", FREE, token)
 
     async def _write(self, name: str, sql: str, *args: object) -> list[Record]:
         """Run one statement as a transaction. Each bears repetition: it compares or sets the token of this claim."""

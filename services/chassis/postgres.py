@@ -27,7 +27,7 @@ from services.chassis.postgres_config import DatabaseConfig, begin_statement, co
 from services.chassis.postgres_settle import Reread, read_again
 from services.chassis.postgres_transaction import Connection, Transaction, TransactionControl, round_trip
 from services.kernel import failpoint, tally
-from services.kernel.errors import Refusal
+from services.kernel.errors import Refusal, label
 from services.kernel.failpoint import Failpoint
 from services.kernel.transaction import open_transaction
 
@@ -121,7 +121,7 @@ class Database:
             raise Refusal(Reason.REASON_UPSTREAM_UNAVAILABLE)
         task = asyncio.create_task(
             self._run(name, work, lane, reread, self._config.lock_seconds if lock_timeout is None else lock_timeout),
-            name=f"transaction {name}",
+            name=name,
         )
         self._running.add(task)  # a task that only shield() refers to may be collected before it ends
         task.add_done_callback(self._running.discard)
@@ -154,7 +154,7 @@ class Database:
             return
         _, late = await asyncio.wait(set(self._running), timeout=self._config.drain_seconds)
         for task in late:
-            _log.warning("%s was cut by the stop", task.get_name())
+            _log.warning("transaction cut off while stopping", extra={"transaction": task.get_name()})
             task.cancel()
         if late:
             await asyncio.wait(late)
@@ -177,10 +177,11 @@ class Database:
             try:
                 value = await self._attempt(name, work, lane, begin)
             except _RunAgainError as again:
-                _log.info("transaction %s runs again after %s", name, type(again.__cause__).__name__)
+                facts = {"transaction": name, "error": label(again.__cause__ or again)}
+                _log.info("transaction runs again", extra=facts)
                 continue
             except _CommitUnknownError as unknown:
-                _log.warning("transaction %s lost the answer of COMMIT: reading again", name)
+                _log.warning("answer of COMMIT lost: reading again", extra={"transaction": name})
                 settled = await self._settle(begin, reread, unknown)
                 if settled is None:
                     continue
@@ -278,9 +279,10 @@ def _meaning(error: Exception, failure: BaseException | None) -> Exception | Non
 
 
 def _log_abandoned(task: asyncio.Task[Any]) -> None:
-    """Say how a transaction ended whose caller had gone away; by type, since a text may hold what was sent."""
+    """Say how a transaction ended whose caller had gone away."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        _log.warning("%s failed after its caller had gone: %s", task.get_name(), type(error).__name__)
+        facts = {"transaction": task.get_name(), "error": label(error)}
+        _log.warning("transaction failed after its caller had gone", extra=facts)
 
 
 async def _keep(_connection: object) -> None:

@@ -185,7 +185,7 @@ def _serve_http(application: web.Application, config: ServerConfig) -> AbstractA
 
 def _alive(service: Service) -> bool:
     """Tell whether every loop still runs; one that ended needs a restart of the process."""
-    return all(worker.health.running for worker in service.workers)
+    return all(worker.running for worker in service.workers)
 
 
 @asynccontextmanager

@@ -131,7 +131,7 @@ async def test_bus_outage_puts_nothing_off_and_nothing_is_lost(
         with failpoint.arm(Failpoint.OUTBOX_AFTER_CLAIM, noticed := Noticed(3), times=None):
             async with drainer.worker:
                 await soon(noticed.enough.wait())
-                assert drainer.worker.health.consecutive_failures > 0
+                assert drainer.worker.failures > 0
                 assert await db.fetchval("SELECT max(attempts) FROM event_outbox") == 0
                 with failpoint.arm(Failpoint.OUTBOX_AFTER_MARK, Action.PAUSE) as pause:
                     await server.start()

@@ -34,20 +34,18 @@ class Passes:
 
 
 async def test_worker_goes_on_after_failures_and_reports_them(caplog: pytest.LogCaptureFixture) -> None:
-    """FIN-26: a sweeper that failed sweeps again; its failures are logged by type, never with their message."""
+    """FIN-26: a sweeper that failed sweeps again; its failures are logged by label, never with their message."""
     passes = Passes(ValueError("Ada Lovelace"), RuntimeError("1815-12-10"))
 
     async with Worker("sweeper", HOUR, passes) as worker:
         await passes.until(2)
-        assert worker.health.consecutive_failures in (1, 2)
-        assert worker.health.last_success is None
+        assert worker.failures in (1, 2)
         await passes.until(3)
         worker.nudge()
         await passes.until(4)
 
-        assert worker.health.consecutive_failures == 0
-        assert worker.health.last_success is not None
-        assert worker.health.running
+        assert worker.failures == 0
+        assert worker.running
 
     failed = [record for record in caplog.records if record.message == "worker pass failed"]
     assert [vars(record)["error"] for record in failed] == ["ValueError", "RuntimeError"]
@@ -62,7 +60,7 @@ async def test_worker_survives_a_cancellation_from_inside_a_pass() -> None:
     async with Worker("sweeper", HOUR, passes) as worker:
         await passes.until(2)
 
-        assert worker.health.running
+        assert worker.running
 
 
 async def test_nudge_during_a_pass_leads_to_one_more_pass() -> None:
@@ -104,7 +102,7 @@ async def test_stop_lets_the_running_pass_finish_and_begins_no_other() -> None:
     await stopping
 
     assert finished == 1
-    assert not worker.health.running
+    assert not worker.running
 
 
 async def test_stop_cuts_off_a_pass_that_outlasts_the_bound() -> None:
@@ -125,7 +123,7 @@ async def test_stop_cuts_off_a_pass_that_outlasts_the_bound() -> None:
         await worker.stop()
 
     assert cut_off.is_set()
-    assert not worker.health.running
+    assert not worker.running
 
 
 async def test_worker_starts_once() -> None:
