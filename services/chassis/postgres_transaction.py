@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
@@ -29,10 +29,6 @@ class Transaction:
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement and return its command tag, for example "UPDATE 1"."""
         return await self._statement(lambda connection: connection.execute(sql, *args))
-
-    async def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run a statement once per row of arguments, in one batch."""
-        await self._statement(lambda connection: connection.executemany(sql, rows))
 
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """Run a statement and return its rows."""

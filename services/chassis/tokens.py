@@ -101,9 +101,11 @@ class JwksVerifier:
         """
         async with IssuerClient.open(config.url, config.timeout_seconds) as issuer:
             verifier = cls(issuer, config, audience, clock or SystemClock())
-            async with Worker("key_set", config.refresh_seconds, verifier._refresh, drain_seconds=0):
-                yield verifier
-            await verifier._fetches.close()
+            try:
+                async with Worker("key-set", config.refresh_seconds, verifier._refresh, drain_seconds=0):
+                    yield verifier
+            finally:
+                await verifier._fetches.close()
 
     async def require_keys(self) -> None:
         """Raise LookupError until the issuer's keys are known: before that no token can be verified."""

@@ -100,29 +100,22 @@ class UnsafeInstanceError(Exception):
 class EvictionGuard:
     """Watches that an instance never evicts keys: policy noeviction, and a memory bound, so that a full one says so.
 
-    A logical database has no policy of its own, so the instance must also differ from that of the cache where one is
-    given. Reasons: "evicts", "unbounded", "shared_with_cache", "unreachable". INFO alone is read: managed services
-    and strict ACLs forbid CONFIG. Call `require` at start and run `worker`: it checks in every interval and after
-    every reconnect, since a failover may have put another instance behind the same address.
+    Reasons: "evicts", "unbounded", "unreachable". INFO alone is read: managed services and strict ACLs forbid CONFIG.
+    Call `require` at start and in readiness, and run `worker`: it checks in every interval and after every reconnect,
+    since a failover may have put another instance behind the same address, and says so in the log.
     """
 
-    def __init__(self, client: ValkeyClient, *, apart_from: Redis | None = None, interval: float = 60.0) -> None:
-        """Guard the instance of `client`. apart_from: a client of the cache. interval: seconds between two checks."""
+    def __init__(self, client: ValkeyClient, *, interval: float = 60.0) -> None:
+        """Guard the instance of `client`. interval: seconds between two checks."""
         self._client = client
-        self._apart_from = apart_from
         self._reason: str | None = "unreachable"
-        self.worker: Final = Worker("valkey eviction guard", interval, self._check)
+        self.worker: Final = Worker("eviction-guard", interval, self._check)
         client.on_connect(self.worker.nudge)
 
     @property
     def reason(self) -> str | None:
-        """Why the instance is not fit, by the latest check; None when it is."""
+        """Why the instance is not fit, by the latest check ("unreachable" before the first); None when it is."""
         return self._reason
-
-    @property
-    def ready(self) -> bool:
-        """Whether the latest check found the instance fit. False before the first."""
-        return self._reason is None
 
     async def require(self) -> None:
         """Check now. Raises UnsafeInstanceError, also when the instance cannot be reached: a service must not start."""
@@ -147,19 +140,9 @@ class EvictionGuard:
                 _log.log(level, "eviction guard changed its verdict", extra={"reason": self._reason})
 
     async def _find_reason(self) -> str | None:
-        info = await self._client.info("server", "memory")
+        info = await self._client.info("memory")
         if info["maxmemory_policy"] != "noeviction":
             return "evicts"
         if info["maxmemory"] == 0:
             return "unbounded"
-        if self._apart_from is not None and info["run_id"] == await _run_id(self._apart_from):
-            return "shared_with_cache"
-        return None
-
-
-async def _run_id(client: Redis) -> str | None:
-    """Return the identity of the instance; None when it cannot be reached, which the guarded one just could."""
-    try:
-        return (await client.info("server"))["run_id"]
-    except RedisError:
         return None
