@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import Descriptor, FieldDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
 
 from canopy.applications.v1 import applications_service_pb2, drafts_service_pb2, finalize_service_pb2
 from canopy.applications.v1.application_pb2 import (
@@ -20,6 +19,7 @@ from canopy.applications.v1.application_pb2 import (
 )
 from canopy.portal.v1 import drafts_service_pb2 as portal_drafts_pb2
 from services.kernel import policy
+from tests.contract.descriptors import fields_below, is_personal
 from tests.servers import CreateDatabase
 
 DRAFTS = drafts_service_pb2.DESCRIPTOR.services_by_name["DraftsService"]
@@ -27,20 +27,10 @@ FINALIZE = finalize_service_pb2.DESCRIPTOR.services_by_name["FinalizeService"]
 PORTAL_DRAFTS = portal_drafts_pb2.DESCRIPTOR.services_by_name["DraftsService"]
 
 
-def fields_below(message: Descriptor, seen: frozenset[str] = frozenset()) -> Iterator[FieldDescriptor]:
-    """Yield every field of a message at any depth."""
-    for each in message.fields:
-        yield each
-        if each.message_type is not None and each.message_type.full_name not in seen:
-            yield from fields_below(each.message_type, seen | {each.message_type.full_name})
-
-
 def personal_requests(service: ServiceDescriptor) -> set[str]:
     """Return the methods whose request has a `personal` field at any depth."""
     return {
-        method.name
-        for method in service.methods
-        if any(policy.rules_of(each).personal for each in fields_below(method.input_type))
+        method.name for method in service.methods if any(is_personal(each) for each in fields_below(method.input_type))
     }
 
 

@@ -53,7 +53,7 @@ class ApplicationsServiceServicer:
 
     def GetApplication(self, request, context):
         """One application.
-        Errors: REASON_APPLICATION_NOT_FOUND.
+        Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

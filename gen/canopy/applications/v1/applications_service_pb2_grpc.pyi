@@ -35,7 +35,7 @@ class ApplicationsServiceStub:
     def __new__(cls, channel: _aio.Channel) -> ApplicationsServiceAsyncStub: ...
     GetApplication: _grpc.UnaryUnaryMultiCallable[_applications_service_pb2.GetApplicationRequest, _applications_service_pb2.GetApplicationResponse]
     """One application.
-    Errors: REASON_APPLICATION_NOT_FOUND.
+    Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
     """
     ListApplications: _grpc.UnaryUnaryMultiCallable[_applications_service_pb2.ListApplicationsRequest, _applications_service_pb2.ListApplicationsResponse]
     """Applications for a worker, by due date, expedited ones first.
@@ -49,7 +49,7 @@ class ApplicationsServiceAsyncStub(ApplicationsServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetApplication: _aio.UnaryUnaryMultiCallable[_applications_service_pb2.GetApplicationRequest, _applications_service_pb2.GetApplicationResponse]  # type: ignore[assignment]
     """One application.
-    Errors: REASON_APPLICATION_NOT_FOUND.
+    Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
     """
     ListApplications: _aio.UnaryUnaryMultiCallable[_applications_service_pb2.ListApplicationsRequest, _applications_service_pb2.ListApplicationsResponse]  # type: ignore[assignment]
     """Applications for a worker, by due date, expedited ones first.
@@ -66,7 +66,7 @@ class ApplicationsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_applications_service_pb2.GetApplicationResponse, _abc.Awaitable[_applications_service_pb2.GetApplicationResponse]]:
         """One application.
-        Errors: REASON_APPLICATION_NOT_FOUND.
+        Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod

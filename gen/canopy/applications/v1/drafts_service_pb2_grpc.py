@@ -82,7 +82,7 @@ class DraftsServiceServicer:
 
     def GetDraft(self, request, context):
         """The draft as it was last saved.
-        Errors: REASON_DRAFT_NOT_FOUND.
+        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -90,7 +90,7 @@ class DraftsServiceServicer:
 
     def VerifyCredentials(self, request, context):
         """Whether a code and a passcode belong together, and what they open. Every failure is the same failure, at the same cost.
-        Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
+        Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

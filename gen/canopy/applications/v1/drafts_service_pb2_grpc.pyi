@@ -46,11 +46,11 @@ class DraftsServiceStub:
     """
     GetDraft: _grpc.UnaryUnaryMultiCallable[_drafts_service_pb2.GetDraftRequest, _drafts_service_pb2.GetDraftResponse]
     """The draft as it was last saved.
-    Errors: REASON_DRAFT_NOT_FOUND.
+    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND.
     """
     VerifyCredentials: _grpc.UnaryUnaryMultiCallable[_drafts_service_pb2.VerifyCredentialsRequest, _drafts_service_pb2.VerifyCredentialsResponse]
     """Whether a code and a passcode belong together, and what they open. Every failure is the same failure, at the same cost.
-    Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
+    Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
     """
 
 @_typing.type_check_only
@@ -71,11 +71,11 @@ class DraftsServiceAsyncStub(DraftsServiceStub):
     """
     GetDraft: _aio.UnaryUnaryMultiCallable[_drafts_service_pb2.GetDraftRequest, _drafts_service_pb2.GetDraftResponse]  # type: ignore[assignment]
     """The draft as it was last saved.
-    Errors: REASON_DRAFT_NOT_FOUND.
+    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND.
     """
     VerifyCredentials: _aio.UnaryUnaryMultiCallable[_drafts_service_pb2.VerifyCredentialsRequest, _drafts_service_pb2.VerifyCredentialsResponse]  # type: ignore[assignment]
     """Whether a code and a passcode belong together, and what they open. Every failure is the same failure, at the same cost.
-    Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
+    Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
     """
 
 class DraftsServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -111,7 +111,7 @@ class DraftsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_drafts_service_pb2.GetDraftResponse, _abc.Awaitable[_drafts_service_pb2.GetDraftResponse]]:
         """The draft as it was last saved.
-        Errors: REASON_DRAFT_NOT_FOUND.
+        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -121,7 +121,7 @@ class DraftsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_drafts_service_pb2.VerifyCredentialsResponse, _abc.Awaitable[_drafts_service_pb2.VerifyCredentialsResponse]]:
         """Whether a code and a passcode belong together, and what they open. Every failure is the same failure, at the same cost.
-        Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
+        Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_OVERLOADED.
         """
 
 def add_DraftsServiceServicer_to_server(servicer: DraftsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -68,7 +68,7 @@ class FinalizeServiceServicer:
 
     def WithdrawAttempt(self, request, context):
         """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-        Errors: REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -76,7 +76,7 @@ class FinalizeServiceServicer:
 
     def GetFinalizeOperation(self, request, context):
         """Where the submit of a draft stands, with every attempt and its instant.
-        Errors: REASON_APPLICATION_NOT_FOUND.
+        Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

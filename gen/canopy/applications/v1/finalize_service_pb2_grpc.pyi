@@ -41,11 +41,11 @@ class FinalizeServiceStub:
     """
     WithdrawAttempt: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.WithdrawAttemptRequest, _finalize_service_pb2.WithdrawAttemptResponse]
     """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-    Errors: REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
     """
     GetFinalizeOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.GetFinalizeOperationRequest, _finalize_service_pb2.GetFinalizeOperationResponse]
     """Where the submit of a draft stands, with every attempt and its instant.
-    Errors: REASON_APPLICATION_NOT_FOUND.
+    Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
     """
 
 @_typing.type_check_only
@@ -61,11 +61,11 @@ class FinalizeServiceAsyncStub(FinalizeServiceStub):
     """
     WithdrawAttempt: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.WithdrawAttemptRequest, _finalize_service_pb2.WithdrawAttemptResponse]  # type: ignore[assignment]
     """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-    Errors: REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
     """
     GetFinalizeOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.GetFinalizeOperationRequest, _finalize_service_pb2.GetFinalizeOperationResponse]  # type: ignore[assignment]
     """Where the submit of a draft stands, with every attempt and its instant.
-    Errors: REASON_APPLICATION_NOT_FOUND.
+    Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
     """
 
 class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -90,7 +90,7 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.WithdrawAttemptResponse, _abc.Awaitable[_finalize_service_pb2.WithdrawAttemptResponse]]:
         """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-        Errors: REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
         """
 
     @_abc_1.abstractmethod
@@ -100,7 +100,7 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.GetFinalizeOperationResponse, _abc.Awaitable[_finalize_service_pb2.GetFinalizeOperationResponse]]:
         """Where the submit of a draft stands, with every attempt and its instant.
-        Errors: REASON_APPLICATION_NOT_FOUND.
+        Errors: REASON_INVALID_FIELD, REASON_APPLICATION_NOT_FOUND.
         """
 
 def add_FinalizeServiceServicer_to_server(servicer: FinalizeServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

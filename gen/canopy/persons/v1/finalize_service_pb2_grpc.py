@@ -73,7 +73,8 @@ class FinalizeServiceServicer:
 
     def RegisterOperation(self, request, context):
         """Opens a generation: absent → active, or acknowledges the same registration again.
-        Errors: REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or basis date differ).
+        Errors: REASON_INVALID_FIELD, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or
+        basis date differ), REASON_RELEASE_BLOCKED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,7 +84,8 @@ class FinalizeServiceServicer:
         """Writes one step: receipt, entity and held event in one transaction. A repeated step changes nothing and gives the
         stored receipt.
         Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED,
-        REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+        REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED,
+        REASON_CLOCK_STEPPED_BACK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -92,8 +94,8 @@ class FinalizeServiceServicer:
     def ApplyFinalizeSteps(self, request, context):
         """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
         Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
-        REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
-        REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+        REASON_GENERATION_SEALED, REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN,
+        REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -101,7 +103,8 @@ class FinalizeServiceServicer:
 
     def ReleaseOperation(self, request, context):
         """Seals a generation whose receipts equal the manifest and releases its events, in one transaction.
-        Errors: REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH, REASON_RELEASE_BLOCKED.
+        Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH,
+        REASON_RELEASE_BLOCKED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,7 +112,7 @@ class FinalizeServiceServicer:
 
     def CancelOperation(self, request, context):
         """Cancels a generation, also one never registered, so that no late write of it can land.
-        Errors: REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
+        Errors: REASON_INVALID_FIELD, REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

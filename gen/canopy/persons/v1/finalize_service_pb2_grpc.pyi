@@ -35,27 +35,30 @@ class FinalizeServiceStub:
     def __new__(cls, channel: _aio.Channel) -> FinalizeServiceAsyncStub: ...
     RegisterOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.RegisterOperationRequest, _finalize_service_pb2.RegisterOperationResponse]
     """Opens a generation: absent → active, or acknowledges the same registration again.
-    Errors: REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or basis date differ).
+    Errors: REASON_INVALID_FIELD, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or
+    basis date differ), REASON_RELEASE_BLOCKED.
     """
     ApplyFinalizeStep: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.ApplyFinalizeStepRequest, _finalize_service_pb2.ApplyFinalizeStepResponse]
     """Writes one step: receipt, entity and held event in one transaction. A repeated step changes nothing and gives the
     stored receipt.
     Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED,
-    REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+    REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED,
+    REASON_CLOCK_STEPPED_BACK.
     """
     ApplyFinalizeSteps: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.ApplyFinalizeStepsRequest, _finalize_service_pb2.ApplyFinalizeStepsResponse]
     """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
     Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
-    REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
-    REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+    REASON_GENERATION_SEALED, REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN,
+    REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
     """
     ReleaseOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.ReleaseOperationRequest, _finalize_service_pb2.ReleaseOperationResponse]
     """Seals a generation whose receipts equal the manifest and releases its events, in one transaction.
-    Errors: REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH, REASON_RELEASE_BLOCKED.
+    Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH,
+    REASON_RELEASE_BLOCKED.
     """
     CancelOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.CancelOperationRequest, _finalize_service_pb2.CancelOperationResponse]
     """Cancels a generation, also one never registered, so that no late write of it can land.
-    Errors: REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
+    Errors: REASON_INVALID_FIELD, REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
     """
     GetOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.GetOperationRequest, _finalize_service_pb2.GetOperationResponse]
     """The state of an operation's generations and how many receipts, held events and quarantined entities each has.
@@ -69,27 +72,30 @@ class FinalizeServiceAsyncStub(FinalizeServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.RegisterOperationRequest, _finalize_service_pb2.RegisterOperationResponse]  # type: ignore[assignment]
     """Opens a generation: absent → active, or acknowledges the same registration again.
-    Errors: REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or basis date differ).
+    Errors: REASON_INVALID_FIELD, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or
+    basis date differ), REASON_RELEASE_BLOCKED.
     """
     ApplyFinalizeStep: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.ApplyFinalizeStepRequest, _finalize_service_pb2.ApplyFinalizeStepResponse]  # type: ignore[assignment]
     """Writes one step: receipt, entity and held event in one transaction. A repeated step changes nothing and gives the
     stored receipt.
     Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED,
-    REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+    REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED,
+    REASON_CLOCK_STEPPED_BACK.
     """
     ApplyFinalizeSteps: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.ApplyFinalizeStepsRequest, _finalize_service_pb2.ApplyFinalizeStepsResponse]  # type: ignore[assignment]
     """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
     Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
-    REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
-    REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+    REASON_GENERATION_SEALED, REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN,
+    REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
     """
     ReleaseOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.ReleaseOperationRequest, _finalize_service_pb2.ReleaseOperationResponse]  # type: ignore[assignment]
     """Seals a generation whose receipts equal the manifest and releases its events, in one transaction.
-    Errors: REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH, REASON_RELEASE_BLOCKED.
+    Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH,
+    REASON_RELEASE_BLOCKED.
     """
     CancelOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.CancelOperationRequest, _finalize_service_pb2.CancelOperationResponse]  # type: ignore[assignment]
     """Cancels a generation, also one never registered, so that no late write of it can land.
-    Errors: REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
+    Errors: REASON_INVALID_FIELD, REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
     """
     GetOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.GetOperationRequest, _finalize_service_pb2.GetOperationResponse]  # type: ignore[assignment]
     """The state of an operation's generations and how many receipts, held events and quarantined entities each has.
@@ -106,7 +112,8 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.RegisterOperationResponse, _abc.Awaitable[_finalize_service_pb2.RegisterOperationResponse]]:
         """Opens a generation: absent → active, or acknowledges the same registration again.
-        Errors: REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or basis date differ).
+        Errors: REASON_INVALID_FIELD, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH (digest or
+        basis date differ), REASON_RELEASE_BLOCKED.
         """
 
     @_abc_1.abstractmethod
@@ -118,7 +125,8 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         """Writes one step: receipt, entity and held event in one transaction. A repeated step changes nothing and gives the
         stored receipt.
         Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_GENERATION_SEALED,
-        REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+        REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED,
+        REASON_CLOCK_STEPPED_BACK.
         """
 
     @_abc_1.abstractmethod
@@ -129,8 +137,8 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_finalize_service_pb2.ApplyFinalizeStepsResponse, _abc.Awaitable[_finalize_service_pb2.ApplyFinalizeStepsResponse]]:
         """Writes several steps in one transaction, in the order given; later ones may name earlier ones. All or none.
         Errors: as ApplyFinalizeStep: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED,
-        REASON_GENERATION_SEALED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN, REASON_ENTITY_NOT_FOUND,
-        REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
+        REASON_GENERATION_SEALED, REASON_RELEASE_BLOCKED, REASON_DIGEST_MISMATCH, REASON_STEP_UNKNOWN,
+        REASON_ENTITY_NOT_FOUND, REASON_ENTITY_SHREDDED, REASON_CLOCK_STEPPED_BACK.
         """
 
     @_abc_1.abstractmethod
@@ -140,7 +148,8 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.ReleaseOperationResponse, _abc.Awaitable[_finalize_service_pb2.ReleaseOperationResponse]]:
         """Seals a generation whose receipts equal the manifest and releases its events, in one transaction.
-        Errors: REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH, REASON_RELEASE_BLOCKED.
+        Errors: REASON_INVALID_FIELD, REASON_GENERATION_ABSENT, REASON_GENERATION_CANCELLED, REASON_DIGEST_MISMATCH,
+        REASON_RELEASE_BLOCKED.
         """
 
     @_abc_1.abstractmethod
@@ -150,7 +159,7 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.CancelOperationResponse, _abc.Awaitable[_finalize_service_pb2.CancelOperationResponse]]:
         """Cancels a generation, also one never registered, so that no late write of it can land.
-        Errors: REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
+        Errors: REASON_INVALID_FIELD, REASON_GENERATION_SEALED, REASON_GENERATION_NOT_EMPTY.
         """
 
     @_abc_1.abstractmethod

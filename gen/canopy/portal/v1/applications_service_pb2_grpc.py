@@ -48,7 +48,7 @@ class ApplicationsServiceServicer:
 
     def GetStatus(self, request, context):
         """Where the session's draft or application stands.
-        Errors: REASON_SESSION_REQUIRED, REASON_SESSIONS_UNAVAILABLE.
+        Errors: REASON_SESSION_REQUIRED, REASON_DRAFT_NOT_FOUND (it expired), REASON_SESSIONS_UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

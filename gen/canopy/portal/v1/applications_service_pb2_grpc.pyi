@@ -35,7 +35,7 @@ class ApplicationsServiceStub:
     def __new__(cls, channel: _aio.Channel) -> ApplicationsServiceAsyncStub: ...
     GetStatus: _grpc.UnaryUnaryMultiCallable[_applications_service_pb2.GetStatusRequest, _applications_service_pb2.GetStatusResponse]
     """Where the session's draft or application stands.
-    Errors: REASON_SESSION_REQUIRED, REASON_SESSIONS_UNAVAILABLE.
+    Errors: REASON_SESSION_REQUIRED, REASON_DRAFT_NOT_FOUND (it expired), REASON_SESSIONS_UNAVAILABLE.
     """
 
 @_typing.type_check_only
@@ -45,7 +45,7 @@ class ApplicationsServiceAsyncStub(ApplicationsServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetStatus: _aio.UnaryUnaryMultiCallable[_applications_service_pb2.GetStatusRequest, _applications_service_pb2.GetStatusResponse]  # type: ignore[assignment]
     """Where the session's draft or application stands.
-    Errors: REASON_SESSION_REQUIRED, REASON_SESSIONS_UNAVAILABLE.
+    Errors: REASON_SESSION_REQUIRED, REASON_DRAFT_NOT_FOUND (it expired), REASON_SESSIONS_UNAVAILABLE.
     """
 
 class ApplicationsServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -58,7 +58,7 @@ class ApplicationsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_applications_service_pb2.GetStatusResponse, _abc.Awaitable[_applications_service_pb2.GetStatusResponse]]:
         """Where the session's draft or application stands.
-        Errors: REASON_SESSION_REQUIRED, REASON_SESSIONS_UNAVAILABLE.
+        Errors: REASON_SESSION_REQUIRED, REASON_DRAFT_NOT_FOUND (it expired), REASON_SESSIONS_UNAVAILABLE.
         """
 
 def add_ApplicationsServiceServicer_to_server(servicer: ApplicationsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

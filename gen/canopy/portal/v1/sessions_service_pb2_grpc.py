@@ -60,7 +60,8 @@ class SessionsServiceServicer:
 
     def ResumeSession(self, request, context):
         """Opens a session by code and passcode, for a draft or for a submitted application.
-        Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE, REASON_OVERLOADED.
+        Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE,
+        REASON_OVERLOADED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

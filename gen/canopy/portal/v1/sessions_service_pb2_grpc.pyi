@@ -37,7 +37,8 @@ class SessionsServiceStub:
     def __new__(cls, channel: _aio.Channel) -> SessionsServiceAsyncStub: ...
     ResumeSession: _grpc.UnaryUnaryMultiCallable[_sessions_service_pb2.ResumeSessionRequest, _sessions_service_pb2.ResumeSessionResponse]
     """Opens a session by code and passcode, for a draft or for a submitted application.
-    Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE, REASON_OVERLOADED.
+    Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE,
+    REASON_OVERLOADED.
     """
     GetSession: _grpc.UnaryUnaryMultiCallable[_sessions_service_pb2.GetSessionRequest, _sessions_service_pb2.GetSessionResponse]
     """What the session opens and how long it lasts.
@@ -57,7 +58,8 @@ class SessionsServiceAsyncStub(SessionsServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     ResumeSession: _aio.UnaryUnaryMultiCallable[_sessions_service_pb2.ResumeSessionRequest, _sessions_service_pb2.ResumeSessionResponse]  # type: ignore[assignment]
     """Opens a session by code and passcode, for a draft or for a submitted application.
-    Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE, REASON_OVERLOADED.
+    Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE,
+    REASON_OVERLOADED.
     """
     GetSession: _aio.UnaryUnaryMultiCallable[_sessions_service_pb2.GetSessionRequest, _sessions_service_pb2.GetSessionResponse]  # type: ignore[assignment]
     """What the session opens and how long it lasts.
@@ -80,7 +82,8 @@ class SessionsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_sessions_service_pb2.ResumeSessionResponse, _abc.Awaitable[_sessions_service_pb2.ResumeSessionResponse]]:
         """Opens a session by code and passcode, for a draft or for a submitted application.
-        Errors: REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE, REASON_OVERLOADED.
+        Errors: REASON_INVALID_FIELD, REASON_CREDENTIALS_NOT_ACCEPTED, REASON_ORIGIN_REFUSED, REASON_SESSIONS_UNAVAILABLE,
+        REASON_OVERLOADED.
         """
 
     @_abc_1.abstractmethod
