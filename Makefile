@@ -1,7 +1,7 @@
 # Everything a developer types. `make help` lists it.
 #
-# A fresh machine needs Python 3.11 or newer, Node 20 or newer and make; the rest comes from the package
-# registries, pinned with hashes in requirements.lock. Pick another Python with `make PYTHON=python3.12 …`.
+# A fresh machine needs Python 3.11 or newer and make; the rest comes from the package registry, pinned with hashes
+# in requirements.lock. Pick another Python with `make PYTHON=python3.12 …`.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -45,13 +45,14 @@ test: $(READY) ## Run the tests (ARGS='…' goes to pytest)
 lint: lint-contract lint-code ## Check the contract, what is generated from it, and the code
 
 .PHONY: lint-contract
-lint-contract: $(READY) ## The part of lint that looks at protos/ and gen/
+lint-contract: $(READY) ## The part of lint that looks at protos/ and at what is generated
 	@$(BIN)/python protos/generate.py --check
 	@$(BIN)/buf lint
 	@$(BIN)/buf format --diff --exit-code protos
 	@mkdir -p build && $(BIN)/buf build protos -o build/contract.binpb
 	@$(BIN)/buf breaking build/contract.binpb --against $(BASELINE)
 	@$(BIN)/python deploy/envoy/render.py --check
+	@$(BIN)/python docs/render.py --check
 
 .PHONY: lint-code
 lint-code: $(READY) ## The part of lint that looks at the Python
@@ -67,9 +68,10 @@ format: $(READY) ## Write the code and the contract in the one style
 	@$(BIN)/buf format --write protos
 
 .PHONY: gen
-gen: $(READY) ## Generate gen/ and the edge's configuration from protos/
+gen: $(READY) ## Generate gen/, the edge's configuration and docs/configuration.md
 	@$(BIN)/python protos/generate.py
 	@$(BIN)/python deploy/envoy/render.py
+	@$(BIN)/python docs/render.py
 
 .PHONY: baseline
 baseline: $(READY) ## At a release: make today's contract the one that must not be broken
