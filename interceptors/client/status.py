@@ -12,10 +12,8 @@ from google.rpc import error_details_pb2, status_pb2
 
 from canopy.errors.v1.reason_pb2 import Reason
 from interceptors.client.chain import Call, Send, Undecodable
+from interceptors.error_details import DOMAIN, METADATA_KEY
 from services.kernel.errors import ClientError, ClientFailure, Violation
-
-_DOMAIN = "canopy"
-_DETAILS_KEY = "grpc-status-details-bin"
 
 _Code = grpc.StatusCode
 _KINDS: Mapping[grpc.StatusCode, ClientFailure] = {
@@ -100,9 +98,9 @@ def certainly_refused(error: grpc.aio.AioRpcError) -> bool:
     return error.code() in _REFUSALS and details_of(error).reason != Reason.REASON_UNSPECIFIED
 
 
-def details_of(error: grpc.aio.AioRpcError) -> Details:
+def details_of(error: grpc.aio.AioRpcError | grpc.Call) -> Details:
     """Read the details of a status; empty ones where there are none, or none that can be read."""
-    packed = dict(error.trailing_metadata() or ()).get(_DETAILS_KEY)
+    packed = dict(error.trailing_metadata() or ()).get(METADATA_KEY)
     if not isinstance(packed, bytes):
         return Details()
     info, retry, bad = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), error_details_pb2.BadRequest()
@@ -115,7 +113,7 @@ def details_of(error: grpc.aio.AioRpcError) -> Details:
         return Details()
     return Details(
         reason=_REASONS.get(info.reason, Reason.REASON_UNSPECIFIED)
-        if info.domain == _DOMAIN
+        if info.domain == DOMAIN
         else Reason.REASON_UNSPECIFIED,
         violations=tuple(Violation(field=said.field, rule=said.description) for said in bad.field_violations),
         metadata=dict(info.metadata),

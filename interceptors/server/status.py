@@ -13,12 +13,11 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from canopy.errors.v1.reason_pb2 import Reason
+from interceptors.error_details import DOMAIN, METADATA_KEY
 from interceptors.server.chain import Aborted, Call, Middleware
 from services.kernel.errors import ClientError, ClientFailure, Refusal, sentence
 from services.kernel.policy import failure_of
 
-DOMAIN = "canopy"
-_DETAILS_KEY = "grpc-status-details-bin"
 _FRAMES = 30
 
 _log = logging.getLogger(__name__)
@@ -53,7 +52,7 @@ def rendered(refusal: Refusal, trace_id: str) -> Aborted:
     rich = status_pb2.Status(code=failure.code, message=message)
     for detail in _details(refusal, retry_after, trace_id):
         rich.details.add().Pack(detail)
-    trailing: list[tuple[str, str | bytes]] = [(_DETAILS_KEY, rich.SerializeToString())]
+    trailing: list[tuple[str, str | bytes]] = [(METADATA_KEY, rich.SerializeToString())]
     if retry_after > 0:
         trailing.append(("retry-after", str(math.ceil(retry_after))))
     return Aborted(failure.code, message, trailing)

@@ -9,9 +9,10 @@ import click
 import grpc
 from google.protobuf import json_format
 from google.protobuf.message import Message
-from google.rpc import error_details_pb2, status_pb2
 from rich.console import Console
 
+from canopy.errors.v1.reason_pb2 import Reason
+from interceptors.client.status import details_of
 from services.cli import records
 from services.cli.commands import running
 from services.cli.terminal import Failure, Terminal
@@ -81,10 +82,7 @@ def _print(terminal: Terminal, entries: Sequence[Message]) -> None:
 
 def _say(error: Any) -> str:
     """Say a refusal in one line: the reason and the fields it names, or the bare status."""
-    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
-    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
-    for detail in status_pb2.Status.FromString(packed).details:
-        detail.Unpack(info)
-        detail.Unpack(bad)
-    fields = ", ".join(f"{said.field}: {said.description}" for said in bad.field_violations)
-    return f"refused: {info.reason or error.code().name}" + (f" ({fields})" if fields else "")
+    details = details_of(error)
+    fields = ", ".join(f"{broken.field}: {broken.rule}" for broken in details.violations)
+    name = Reason.Name(details.reason) if details.reason else error.code().name
+    return f"refused: {name}" + (f" ({fields})" if fields else "")

@@ -8,6 +8,7 @@ from typing import Any, Final
 from google.rpc import code_pb2
 
 from canopy.errors.v1.reason_pb2 import Reason
+from interceptors.error_details import DOMAIN
 from services.kernel.policy import failure_of
 
 Json = dict[str, Any]
@@ -112,7 +113,7 @@ def _body(reply: Reply) -> Json:
     info = {
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         "reason": Reason.Name(reply.reason),
-        "domain": "canopy",
+        "domain": DOMAIN,
         "metadata": {},
     }
     return {"code": failure_of(reply.reason).code, "message": reply.message, "details": [info]}
