@@ -40,7 +40,7 @@ Dumper.add_representer(str, _text)
 def config(tls: Path, contract: Path) -> dict[str, Any]:
     """Build the configuration. tls: folder of the certificate; contract: descriptor set, both as Envoy finds them."""
     settings = EdgeSettings(
-        public=Address(host="0.0.0.0", port=8443),  # noqa: S104  # an edge is there to be reached
+        public=Address(host="0.0.0.0", port=8443),  # noqa: S104 -- an edge is there to be reached
         staff=Address(host="0.0.0.0", port=8444),  # noqa: S104
         certificate=tls / "tls.crt",
         private_key=tls / "tls.key",

@@ -211,7 +211,7 @@ class _Subscription:
             if any(matches(pattern, event.type) for pattern in self._patterns):
                 async with asyncio.timeout(self._config.handler_seconds):
                     await self._handler(event)
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is a failed delivery, never the loop's end
+        except Exception as error:  # noqa: BLE001 -- whatever a handler raises is a failed delivery, never the loop's end
             kind = label(error)
             instruments.BUS_DELIVERIES_FAILED.add(1, {instruments.GROUP: self._group})
             facts = {"group": self._group, "error": kind, "deliveries": entry.deliveries}

@@ -141,7 +141,7 @@ async def _take_lock(connection: asyncpg.Connection) -> None:
     """
     try:
         async with asyncio.timeout(LOCK_SECONDS):
-            while not await connection.fetchval(TRY_LOCK, LOCK_KEY):  # noqa: ASYNC110  # see above
+            while not await connection.fetchval(TRY_LOCK, LOCK_KEY):  # noqa: ASYNC110 -- see above
                 await asyncio.sleep(_LOCK_PAUSE_SECONDS)
     except TimeoutError:
         raise MigrationError(f"another process has been migrating this database for {LOCK_SECONDS:g} s") from None

@@ -62,7 +62,7 @@ async def _holds(name: str, check: Check, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
             await check()
-    except Exception as error:  # noqa: BLE001 - whatever a check raises, the answer is "not ready"
+    except Exception as error:  # noqa: BLE001 -- whatever a check raises, the answer is "not ready"
         _log.warning("readiness check failed", extra={"check": name, "error": label(error)})
         return False
     return True

@@ -45,7 +45,7 @@ async def read_again(
             continue
         control = TransactionControl(connection)
         try:
-            while await connection.fetchval(SESSION_LIVES, server_pid):  # noqa: ASYNC110  # it is in another process
+            while await connection.fetchval(SESSION_LIVES, server_pid):  # noqa: ASYNC110 -- it is in another process
                 await asyncio.sleep(_PAUSE_SECONDS)
             await control.begin(begin)
             return await reread(control.statements)

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
-from google.rpc import error_details_pb2  # noqa: F401 # pyright: ignore[reportUnusedImport] - reflection then knows it
+from google.rpc import error_details_pb2  # noqa: F401  # pyright: ignore[reportUnusedImport] -- reflection then knows it
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1.health import aio as health  # pyright: ignore[reportAttributeAccessIssue] - not in its stubs
+from grpc_health.v1.health import aio as health  # pyright: ignore[reportAttributeAccessIssue] -- not in its stubs
 from grpc_reflection.v1alpha import reflection
 
 from services.chassis.config import knob

@@ -140,7 +140,7 @@ def run(name: str, config_type: type[C], build: Callable[[C], AbstractAsyncConte
         except BootError as error:
             print(error, file=sys.stderr)
             sys.exit(EXIT_BOOT)
-        except Exception:  # noqa: BLE001 - the last line of the process says what ended it, without a message
+        except Exception:  # noqa: BLE001 -- the last line of the process says what ended it, without a message
             _log.exception("the process ends")
             sys.exit(EXIT_FAILED)
     sys.exit(0)

@@ -37,7 +37,7 @@ class Failure(click.ClickException):
         self._code = code
 
     @property
-    def exit_code(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]  # click declares a class variable
+    def exit_code(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] -- click declares a class variable
         """What the process exits with."""
         return self._code
 

@@ -9,6 +9,7 @@ import os
 import sys
 
 from services.chassis.config import ConfigError, load
+from services.chassis.service import EXIT_CONFIG, EXIT_FAILED
 from services.identity.config import SigningConfig
 from services.identity.domain import issue
 from services.identity.store.keys import KeyFolder, KeyFolderError
@@ -22,10 +23,10 @@ def main() -> None:
         kid, retired = issue.rotate(KeyFolder(config.folder), SystemClock().now(), config.retire_seconds)
     except ConfigError as error:
         print(error, file=sys.stderr)
-        sys.exit(78)
+        sys.exit(EXIT_CONFIG)
     except (KeyFolderError, OSError) as error:
         print(error, file=sys.stderr)
-        sys.exit(1)
+        sys.exit(EXIT_FAILED)
     print(f"signs: {kid}", *(f"retired: {old}" for old in retired), sep="\n")
 
 

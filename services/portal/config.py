@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from canopy.portal.v1.sessions_service_pb2 import FlowKind
@@ -70,4 +70,4 @@ class PortalConfig(ServiceConfig):
     credentials: CredentialsConfig
     applications: ClientConfig
     valkey: ValkeyConfig
-    session: SessionConfig = field()
+    session: SessionConfig

@@ -84,7 +84,7 @@ def _spawn(home: Home, options: Options) -> subprocess.Popen[bytes]:
     """Start the supervisor, in a session of its own: it outlives this command and its terminal."""
     argv = [sys.executable, "-P", "-m", "services.cli.stack.supervisor"]
     with (home.logs / "supervisor.log").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603  # ourselves
+        return subprocess.Popen(  # noqa: S603 -- ourselves
             [*argv, str(home.root), json.dumps(dataclasses.asdict(options))],
             cwd=home.root,
             stdin=subprocess.DEVNULL,

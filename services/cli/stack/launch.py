@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
             raise OSError(ctypes.get_errno(), "prctl")
         if os.getppid() != parent:
             raise SystemExit("the parent is gone")
-    os.execv(program[0], program)  # noqa: S606  # no shell is the point
+    os.execv(program[0], program)  # noqa: S606 -- no shell is the point
 
 
 if __name__ == "__main__":

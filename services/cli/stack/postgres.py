@@ -121,7 +121,7 @@ def _initialise(placement: Placement, password: Secret[str]) -> None:
         for path in (aside, password_file):
             postgres_files.hand_over(path, placement.account)
         account = placement.account
-        outcome = subprocess.run(  # noqa: S603  # a fixed program, no shell
+        outcome = subprocess.run(  # noqa: S603 -- a fixed program, no shell
             [
                 *(str(placement.programs / "initdb"), "--pgdata", str(aside), "--username", SUPERUSER),
                 *("--pwfile", str(password_file), "--auth-host", "scram-sha-256", "--auth-local", "reject"),

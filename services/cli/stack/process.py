@@ -85,7 +85,7 @@ class ServerProcess:
             command.log.parent.mkdir(parents=True, exist_ok=True)
             with command.log.open("ab") as log:
                 start = log.tell()
-                child = subprocess.Popen(  # noqa: S603  # a fixed program, no shell
+                child = subprocess.Popen(  # noqa: S603 -- a fixed program, no shell
                     [*launch, *command.argv],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -130,7 +130,7 @@ class ServerProcess:
 
     async def wait(self) -> int:
         """Wait until the server has ended, for whatever reason; return its exit code."""
-        while (code := self._child.poll()) is None:  # noqa: ASYNC110  # no event for it on every platform
+        while (code := self._child.poll()) is None:  # noqa: ASYNC110 -- no event for it on every platform
             await asyncio.sleep(_POLL_SECONDS)
         return code
 

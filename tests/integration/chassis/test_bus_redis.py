@@ -176,7 +176,7 @@ async def test_entry_settled_by_its_slow_consumer_while_it_is_taken_over_is_no_f
 ) -> None:
     """MSH-13: a consumer that was slow and not dead may settle what another takes over; both simply go on."""
     bus = RedisStreamsBus(
-        Late(client.connection_pool, []),  # pyright: ignore[reportArgumentType] - the pool that `connect` made
+        Late(client.connection_pool, []),  # pyright: ignore[reportArgumentType] -- the pool that `connect` made
         RedisBusConfig(block_seconds=0.05, handler_seconds=0.01, redeliver_seconds=0.02),
     )
     await client.xgroup_create(STREAM, "audit", id="0", mkstream=True)

@@ -132,7 +132,7 @@ async def test_a_commit_still_under_way_is_waited_for(fresh: FreshDatabase) -> N
         return await tx.fetchval(NOTES.insert, 1, "once")
 
     async def let_it_commit_once_it_is_looked_for(admin: asyncpg.Connection) -> None:
-        while (await admin.fetchval(SESSIONS_AT_WORK, fresh.name) or 0) < 2:  # noqa: ASYNC110  # the wait is in the server
+        while (await admin.fetchval(SESSIONS_AT_WORK, fresh.name) or 0) < 2:  # noqa: ASYNC110 -- the wait is in the server
             await asyncio.sleep(0.01)
         await admin.execute("SELECT pg_advisory_unlock(42)")
 
@@ -157,7 +157,7 @@ async def test_a_session_ended_during_commit_is_settled_too(fresh: FreshDatabase
         await owner.execute(WAIT_AT_COMMIT)
 
     async def end_the_committing_session(admin: asyncpg.Connection) -> None:
-        while not await admin.fetchval(  # noqa: ASYNC110  # the wait is in the server
+        while not await admin.fetchval(  # noqa: ASYNC110 -- the wait is in the server
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
         ):
             await asyncio.sleep(0.01)
