@@ -25,7 +25,8 @@ from services.chassis.http_server import serve_http
 from services.chassis.ops_http import Check, OpsConfig, serve_ops
 from services.chassis.server import BootError, ServerConfig, Servicer, require_policies, serve_grpc
 from services.chassis.telemetry import TelemetryConfig
-from services.chassis.tokens import IssuerConfig, JwksVerifier
+from services.chassis.token_verifier import JwksVerifier
+from services.chassis.tokens import IssuerConfig
 from services.kernel import failpoint
 
 __all__ = ["ProcessConfig", "Running", "Service", "ServiceConfig", "Servicer", "run", "serving"]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from services.chassis.tokens import ClientCredentials, CredentialsConfig, IssuerConfig, JwksVerifier
+from services.chassis.token_verifier import JwksVerifier
+from services.chassis.tokens import ClientCredentials, CredentialsConfig, IssuerConfig
 from services.kernel.errors import ClientError, ClientFailure
 from services.kernel.secret import Secret
 from tests import mesh

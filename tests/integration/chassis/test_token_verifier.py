@@ -20,7 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from canopy.errors.v1.reason_pb2 import Reason
-from services.chassis.tokens import IssuerConfig, JwksVerifier
+from services.chassis.token_verifier import JwksVerifier
+from services.chassis.tokens import IssuerConfig
 from services.kernel.errors import Refusal
 from tests import mesh
 from tests.foreign_issuer import foreign_issuer
