@@ -14,7 +14,9 @@ VALUES ('absent', 'active'),
        ('absent', 'cancelled'),
        ('active', 'cancelled'),
        ('active', 'sealed'),
-       ('active', 'release_blocked');
+       ('active', 'release_blocked'),
+       ('release_blocked', 'active'),  -- a steward lets the missing steps be applied again
+       ('release_blocked', 'sealed');  -- a steward drops the extra ones, then it is released
 
 CREATE TABLE finalize_operation_generations (
   operation_id UUID        NOT NULL, -- the reserved application id

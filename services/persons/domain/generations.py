@@ -46,6 +46,8 @@ TRANSITIONS: Final[frozenset[tuple[str, str]]] = frozenset(
         (State.ACTIVE, State.CANCELLED),  # cancel
         (State.ACTIVE, State.SEALED),  # release
         (State.ACTIVE, State.RELEASE_BLOCKED),  # release of other receipts than the manifest names
+        (State.RELEASE_BLOCKED, State.ACTIVE),  # a steward lets the missing steps be applied again
+        (State.RELEASE_BLOCKED, State.SEALED),  # a steward drops the extra ones, then it is released
     }
 )
 """Which state may follow which; the database holds the same pairs (decision 33)."""
