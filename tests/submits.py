@@ -52,6 +52,8 @@ if TYPE_CHECKING:  # the stubs know these names, the generated code does not
 
 T = TypeVar("T")
 
+PATIENCE: Final = 30  # seconds; only a test that fails waits as long
+
 # Civil days of these two zones are never the same: what one begins, the other resumes on a later day.
 EARLIER_ZONE: Final = "Pacific/Pago_Pago"
 LATER_ZONE: Final = "Pacific/Kiritimati"
@@ -198,7 +200,7 @@ class World:
         """Let `work` come to `point` and stop there for good, as `how` says."""
         with failpoint.arm(point, how) as arming:
             task = asyncio.create_task(work)
-            await arming.reached()
+            await reached(arming)
             if how is Action.HANG:
                 task.cancel()
             with contextlib.suppress(grpc.aio.AioRpcError, asyncio.CancelledError):
@@ -255,12 +257,18 @@ class World:
         return await self.persons_db.fetchval(f"SELECT count(*) FROM {table}")
 
 
+async def reached(arming: failpoint.Arming) -> None:
+    """Wait until a task has come to the point; a test whose point is never reached fails instead of hanging."""
+    async with asyncio.timeout(PATIENCE):
+        await arming.reached()
+
+
 @asynccontextmanager
 async def paused(point: Failpoint, work: Coroutine[Any, Any, T]) -> AsyncIterator[Paused[T]]:
     """Let `work` run until it comes to `point`, and stand there until it is resumed or the block ends."""
     with failpoint.arm(point, Action.PAUSE) as arming:
         task = asyncio.create_task(work)
-        await arming.reached()
+        await reached(arming)
         yield Paused(task=task, arming=arming)
 
 

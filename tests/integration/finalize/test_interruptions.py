@@ -21,7 +21,7 @@ from services.kernel.failpoint import Action, Failpoint
 from tests.applications import PORTAL, save_request
 from tests.filings import filing
 from tests.mesh import refused
-from tests.submits import PATIENT, Coordinator, World, paused
+from tests.submits import PATIENT, Coordinator, World, paused, reached
 from tests.wire import Cut, wired
 
 
@@ -35,7 +35,7 @@ async def test_client_that_cancels_does_not_cut_the_attempt(world: World) -> Non
                 await attempt.task
             with failpoint.arm(Failpoint.APPLICATIONS_AFTER_RELEASED_AT, Action.PAUSE) as end:
                 attempt.arming.resume()
-                await end.reached()
+                await reached(end)
 
         receipt = await world.second.submit(draft)
 
@@ -51,7 +51,7 @@ async def test_deadline_of_the_client_does_not_cut_the_attempt(world: World) -> 
             await attempt.task
         with failpoint.arm(Failpoint.APPLICATIONS_AFTER_RELEASED_AT, Action.PAUSE) as end:
             attempt.arming.resume()
-            await end.reached()
+            await reached(end)
 
     assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     assert (await world.second.submit(draft)).application_id == str(draft)

@@ -23,7 +23,7 @@ from tests.filings import filing
 from tests.mesh import refused
 from tests.outbox import Published
 from tests.persons import income_step
-from tests.submits import PATIENT, World, paused
+from tests.submits import PATIENT, World, paused, reached
 
 
 @asynccontextmanager
@@ -114,7 +114,7 @@ async def test_the_sweeper_of_a_running_service_releases(world: World) -> None:
         await world.first.submit(draft)
     with failpoint.arm(Failpoint.APPLICATIONS_AFTER_RELEASED_AT, Action.PAUSE) as released:
         async with world.coordinator(finalize=PATIENT):
-            await released.reached()
+            await reached(released)
             released.resume()
 
     assert (await world.row(draft))["released_at"] is not None
