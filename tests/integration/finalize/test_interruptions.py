@@ -43,6 +43,17 @@ async def test_client_that_cancels_does_not_cut_the_attempt(world: World) -> Non
         assert len(await world.recorded(draft)) == 4
 
 
+async def test_attempt_that_is_cut_answers_its_client(world: World) -> None:
+    """FIN-23: a stop that waits no longer cuts the attempt, not the answer: the client is told to come again."""
+    draft = await world.draft()
+    for point in (Failpoint.APPLICATIONS_BEFORE_APPLY, Failpoint.APPLICATIONS_FINAL_AFTER_OPERATION):
+        with failpoint.arm(point, Action.CANCEL), refused(Reason.REASON_UPSTREAM_UNAVAILABLE):
+            await world.first.submit(draft)
+        await world.end_lease(draft)
+
+    assert (await world.second.submit(draft)).application_id == str(draft)
+
+
 async def test_deadline_of_the_client_does_not_cut_the_attempt(world: World) -> None:
     """FIN-23: the deadline of the call ends the wait, not the work."""
     draft = await world.draft()

@@ -180,6 +180,23 @@ async def test_draft_deleted_under_an_attempt_files_nothing(world: World) -> Non
         await world.second.submit(draft)
 
 
+async def test_attempt_that_was_taken_over_undoes_nothing(world: World) -> None:
+    """FIN-05: only the holder may begin an undoing, though the paused attempt was refused in good faith."""
+    draft = await world.draft()
+    wrong = unknown_person()
+    async with paused(Failpoint.APPLICATIONS_BEFORE_APPLY, world.first.submit(draft, wrong)) as zombie:
+        await world.end_lease(draft)
+        async with paused(Failpoint.APPLICATIONS_AFTER_CLAIM, world.second.submit(draft, wrong)) as heir:
+            with refused(Reason.REASON_LEASE_LOST):
+                await zombie.resume()
+            assert (await world.row(draft))["status"] == "in_progress"
+
+            with refused(Reason.REASON_ENTITY_NOT_FOUND):
+                await heir.resume()
+
+    assert len(await world.attempts(draft)) == 1
+
+
 async def test_persons_unreachable_while_undoing_leaves_the_intent(world: World) -> None:
     """FIN-14: the intent is durable; when persons is back, the next submit finishes it."""
     draft = await world.draft()
