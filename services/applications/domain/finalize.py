@@ -51,6 +51,8 @@ _REFUSED_FILING: Final = frozenset(
         Reason.REASON_STEP_UNKNOWN,
     }
 )
+# What persons says to an attempt that was taken over and filed by its heir: only a completed filing is released.
+_FILED_BY_HEIR: Final = frozenset({Reason.REASON_GENERATION_SEALED, Reason.REASON_RELEASE_BLOCKED})
 _TOLD: Final = ("entity", "field", "rule")  # keys of a refusal's metadata that are passed on
 
 
@@ -145,6 +147,8 @@ class Finalizer:
                 await self._undo(claim.fence, Reason.REASON_DRAFT_NOT_FOUND)
                 raise Refusal(Reason.REASON_DRAFT_NOT_FOUND) from gone
             except ClientError as error:
+                if error.reason in _FILED_BY_HEIR:
+                    raise Refusal(Reason.REASON_LEASE_LOST) from error
                 if error.reason != Reason.REASON_GENERATION_CANCELLED:
                     await self._give_back(claim.fence)
                     raise

@@ -13,7 +13,7 @@ from services.kernel.tally import tally
 from tests.applications import PORTAL
 from tests.filings import filing
 from tests.mesh import refused
-from tests.submits import HASTY, World, finalize_call, paused
+from tests.submits import HASTY, PATIENCE, World, finalize_call, paused, reached
 
 
 async def test_paused_attempt_cannot_complete_once_it_was_taken_over(world: World) -> None:
@@ -47,6 +47,18 @@ async def test_paused_attempt_finds_what_its_heir_filed(world: World) -> None:
     assert await world.count("applications") == 1
     assert await world.count("event_outbox") == 1
     assert cost.rpcs <= 1  # it may release once more: that is acknowledged
+
+
+async def test_paused_attempt_that_writes_after_the_release_hears_that_it_was_taken_over(world: World) -> None:
+    """FIN-19: persons has sealed the generation: the late attempt is told to come again, and then gets the receipt."""
+    draft = await world.draft()
+    async with paused(Failpoint.APPLICATIONS_BEFORE_APPLY, world.first.submit(draft)) as zombie:
+        await world.end_lease(draft)
+        receipt = await world.second.submit(draft)
+        with refused(Reason.REASON_LEASE_LOST):
+            await zombie.resume()
+
+    assert await world.first.submit(draft) == receipt
 
 
 async def test_stopped_heartbeats_let_the_lease_run_out(world: World) -> None:
@@ -83,8 +95,9 @@ async def test_heartbeats_keep_a_slow_attempt(world: World) -> None:
         paused(Failpoint.APPLICATIONS_BEFORE_APPLY, slow.submit(draft)) as attempt,
     ):
         holder = (await world.row(draft))["holder"]
-        for _ in range(12):  # 1.2 seconds at least, of a lease of one
-            await beats.get()
+        async with asyncio.timeout(PATIENCE):
+            for _ in range(12):  # 1.2 seconds at least, of a lease of one
+                await beats.get()
 
         with refused(Reason.REASON_OPERATION_BUSY):
             await world.second.submit(draft)
@@ -101,10 +114,13 @@ async def test_lost_heartbeat_stops_new_effects(world: World) -> None:
         world.coordinator(finalize=HASTY) as first,
         paused(Failpoint.APPLICATIONS_AFTER_REGISTER_SENT, first.submit(draft)) as loser,
     ):
-        await world.end_lease(draft)
-        receipt = await world.second.submit(draft)
-        with failpoint.arm(Failpoint.APPLICATIONS_HEARTBEAT_AFTER, Action.PAUSE) as beat:
-            await beat.reached()
+        with failpoint.arm(Failpoint.APPLICATIONS_HEARTBEAT_BEFORE, Action.PAUSE) as held_up:
+            await reached(held_up)
+            await world.end_lease(draft)
+            receipt = await world.second.submit(draft)
+            with failpoint.arm(Failpoint.APPLICATIONS_HEARTBEAT_AFTER, Action.PAUSE) as told:
+                held_up.resume()
+                await reached(told)
 
         with tally() as cost, refused(Reason.REASON_LEASE_LOST):
             await loser.resume()
@@ -119,9 +135,9 @@ async def test_failed_heartbeat_is_followed_by_the_next(world: World) -> None:
     async with world.coordinator(finalize=HASTY) as first:
         with failpoint.arm(Failpoint.APPLICATIONS_HEARTBEAT_BEFORE, Action.RAISE) as failing:
             async with paused(Failpoint.APPLICATIONS_BEFORE_FINAL, first.submit(draft)) as attempt:
-                await failing.reached()
+                await reached(failing)
                 with failpoint.arm(Failpoint.APPLICATIONS_HEARTBEAT_AFTER, Action.PAUSE) as next_beat:
-                    await next_beat.reached()
+                    await reached(next_beat)
                 receipt = await attempt.resume()
 
     assert receipt.application_id == str(draft)
