@@ -185,7 +185,7 @@ CLAIM: Final = """
 WITH free AS MATERIALIZED (
   SELECT shard
     FROM outbox_shards AS candidate
-   WHERE (lease_until IS NULL OR lease_until <= clock_timestamp())
+   WHERE (holder IS NULL OR lease_until <= clock_timestamp())  -- given back is free, whatever the clock says since
      AND EXISTS (SELECT FROM outbox_due WHERE outbox_due.shard = candidate.shard)
    ORDER BY lease_until NULLS FIRST     -- the one left alone longest
    LIMIT $3                             -- shards
