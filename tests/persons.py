@@ -243,17 +243,3 @@ async def shred(db: Database, table: str, version_id: str) -> None:
     """Shred the data of one version."""
     dek_id = await db.fetchval(f"SELECT dek_id FROM {table} WHERE version_id = $1", uuid.UUID(version_id))
     assert await db.transact("shred", lambda tx: keys.shred_with_dek_id(tx, dek_id))
-
-
-BLOCKED = """
-SELECT count(*)
-  FROM pg_stat_activity
- WHERE datname = current_database()
-   AND cardinality(pg_blocking_pids(pid)) > 0
-"""
-
-
-async def blocked(db: Database, sessions: int = 1) -> None:
-    """Return once so many sessions of a database wait for others: what a test needs to know before it goes on."""
-    while await db.fetchval(BLOCKED) < sessions:
-        pass

@@ -8,11 +8,12 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import asyncpg
 
 from services.chassis import migrate
+from services.chassis.postgres import Database
 from services.chassis.postgres_config import DatabaseConfig
 from services.chassis.provision import provision
 from services.cli.stack.postgres import PostgresServer
@@ -97,3 +98,17 @@ class PostgresDatabases:
         )
         await migrate.apply(self.server.dsn(name, user=f"{name}_owner"), lines, password=self._owner_password)
         return name
+
+
+BLOCKED = """
+SELECT count(*)
+  FROM pg_stat_activity
+ WHERE datname = current_database()
+   AND cardinality(pg_blocking_pids(pid)) > 0
+"""
+
+
+async def blocked(db: Database, call: asyncio.Task[Any], *, sessions: int = 1) -> None:
+    """Return once so many sessions of a database wait for others; fail where `call`, which is to wait, has ended."""
+    while await db.fetchval(BLOCKED) < sessions:
+        assert not call.done(), "it did not wait"

@@ -20,6 +20,7 @@ from services.kernel.failpoint import Action, Failpoint
 from tests import persons as build
 from tests.mesh import reason_of, refused
 from tests.persons import Filing, RunningPersons, ids_by_key
+from tests.postgres import blocked
 
 Apply: TypeAlias = Callable[..., Coroutine[Any, Any, list[str]]]
 
@@ -156,7 +157,7 @@ async def test_a_second_sender_waits_for_the_first_and_gets_its_id(
         first = asyncio.create_task(apply(filing, build.person_step()))
         await paused.reached()
         second = asyncio.create_task(apply(filing, build.person_step()))
-        await build.blocked(db)
+        await blocked(db, second)
         paused.resume()
 
     assert await second == await first

@@ -26,7 +26,7 @@ from canopy.persons.v1.households_service_pb2 import HouseholdState
 from canopy.persons.v1.step_pb2 import Step
 from services.chassis.envelope import KeyRing
 from services.chassis.postgres import Database
-from services.kernel import failpoint, step_key
+from services.kernel import failpoint
 from services.kernel.errors import ClientError
 from services.kernel.failpoint import Action, Failpoint
 from services.persons.domain.generations import Generations
@@ -37,7 +37,7 @@ from tests import persons as build
 from tests.applications import key_ring
 from tests.mesh import refused
 from tests.persons import RunningPersons, ids_by_key
-from tests.postgres import FreshDatabase
+from tests.postgres import FreshDatabase, blocked
 
 WRITERS = 24
 
@@ -65,7 +65,7 @@ async def test_cancel_waits_for_a_step_that_has_passed_the_gate(service: Running
         step = asyncio.create_task(filing.apply(build.person_step()))
         await paused.reached()
         cancel = asyncio.create_task(filing.cancel())
-        await build.blocked(db)
+        await blocked(db, cancel)
         paused.resume()
         await step
 
@@ -84,7 +84,7 @@ async def test_release_waits_for_a_step_and_counts_it(service: RunningPersons, d
         step = asyncio.create_task(filing.apply(steps[1]))
         await paused.reached()
         release = asyncio.create_task(filing.release(build.keys_of(steps)))
-        await build.blocked(db)
+        await blocked(db, release)
         paused.resume()
         await step
 
@@ -102,7 +102,7 @@ async def test_a_step_that_comes_during_release_is_refused(service: RunningPerso
         release = asyncio.create_task(filing.release(build.keys_of(steps)))
         await paused.reached()
         late = asyncio.create_task(filing.apply(build.person_step(7)))
-        await build.blocked(db)
+        await blocked(db, late)
         paused.resume()
         await release
 
@@ -198,23 +198,29 @@ async def test_opposite_orders_of_the_same_entities_do_not_deadlock(fresh: Fresh
 
 
 async def test_opposite_orders_of_the_same_steps_do_not_deadlock(fresh: FreshDatabase) -> None:
-    """FIN-02: duplicates of a batch in another order wait for each other's receipts in one order; none is run again."""
+    """FIN-02: duplicates of a batch in opposite orders write their receipts in one order; none is run again."""
     attempt, begun = Attempt(operation_id=uuid.uuid4(), generation=1), Attempts()
-    steps = [build.person_step(index) for index in range(100)]
+    steps = [build.person_step(index) for index in range(9)]
     async with wide(fresh) as db:
         await Generations(db, released=lambda: None).register(attempt, build.DIGEST, date(2026, 3, 14))
 
-        async def apply(turn: int) -> dict[str, uuid.UUID]:
-            order = steps if turn % 2 else list(reversed(steps))
-            answers = await writer(db).apply(attempt, build.DIGEST, placed(*order))
-            return {step_key.to_text(step.key): answer for step, answer in zip(order, answers, strict=True)}
+        def apply(*order: Step) -> asyncio.Task[list[uuid.UUID]]:
+            return asyncio.create_task(writer(db).apply(attempt, build.DIGEST, placed(*order)))
 
-        with failpoint.arm(Failpoint.PERSONS_AFTER_BEGIN, begun, times=None):
-            answers = await asyncio.gather(*(apply(turn) for turn in range(8)))
+        with (
+            failpoint.arm(Failpoint.PERSONS_AFTER_BEGIN, begun, times=None),
+            failpoint.arm(Failpoint.PERSONS_AFTER_RECEIPT, Action.PAUSE) as paused,
+        ):
+            middle = apply(steps[4])
+            await paused.reached()
+            up, down = apply(*steps), apply(*reversed(steps))
+            await blocked(db, up, sessions=2)  # each is as far as it gets while the middle one is being written
+            paused.resume()
+            answers = await asyncio.gather(middle, up, down)
 
-        people = await db.fetchval("SELECT count(*) FROM persons")
-    assert [answer for answer in answers if answer != answers[0]] == []
-    assert (begun.count, people) == (8, len(steps))
+    assert answers[1] == list(reversed(answers[2]))
+    assert answers[1][4:5] == answers[0]
+    assert begun.count == 3
 
 
 def placed(*steps: Step) -> list[PlacedStep]:

@@ -63,21 +63,32 @@ async def test_database_refuses_two_versions_of_a_day(service: RunningPersons, d
         await db.transact("overlap", overlap)
 
 
-async def test_recorded_time_follows_the_lock(service: RunningPersons, fresh: FreshDatabase) -> None:
+async def open_attempt(db: Database) -> Attempt:
+    """Register an attempt without the service, whose clients repeat what is refused for a moment."""
+    attempt = Attempt(operation_id=uuid.uuid4(), generation=1)
+    await Generations(db, released=lambda: None).register(attempt, build.DIGEST, date(2026, 3, 14))
+    return attempt
+
+
+async def rename(db: Database, attempt: Attempt, person_id: str, name: str) -> None:
+    """Record another name of a person."""
+    step = PlacedStep(path="step", step=build.person_step(details=build.person(name), person_id=person_id))
+    await TaggedWriter(db, KeyRing.parse(key_ring("k1").reveal())).apply(attempt, build.DIGEST, [step])
+
+
+async def test_recorded_time_follows_the_lock(service: RunningPersons, db: Database) -> None:
     """PER-02: a transaction that began first and got the lock second is recorded second: its clock is read after."""
     [person_id] = await service.record(build.person_step())
-    slow, quick = await service.begin(), await service.begin()
+    slow, quick = await open_attempt(db), await open_attempt(db)
     with failpoint.arm(Failpoint.PERSONS_AFTER_BEGIN, Action.PAUSE) as paused:
-        begun = asyncio.create_task(slow.apply(build.person_step(details=build.person("Slow"), person_id=person_id)))
+        begun = asyncio.create_task(rename(db, slow, person_id, "Slow"))
         await paused.reached()
-        await quick.apply(build.person_step(details=build.person("Quick"), person_id=person_id))
+        await rename(db, quick, person_id, "Quick")
         paused.resume()
         await begun
 
-    async with fresh.as_owner() as owner:
-        rows = await owner.fetch("SELECT operation_id, superseded_at FROM person_versions ORDER BY recorded_at")
-
-    assert [str(row["operation_id"]) for row in rows[1:]] == [quick.operation_id, slow.operation_id]
+    rows = await db.fetch("SELECT operation_id, superseded_at FROM person_versions ORDER BY recorded_at")
+    assert [row["operation_id"] for row in rows[1:]] == [quick.operation_id, slow.operation_id]
     assert [row["superseded_at"] is None for row in rows] == [False, False, True]
     assert (await service.person(person_id)).state.details.name.given == "Slow"
 
@@ -88,12 +99,10 @@ async def test_clock_that_stepped_back_is_refused(service: RunningPersons, db: D
     async with fresh.as_admin() as admin:
         await admin.execute("SET session_replication_role = replica")
         await admin.execute("UPDATE person_versions SET recorded_at = recorded_at + interval '1 hour'")
-    attempt = Attempt(operation_id=uuid.uuid4(), generation=1)
-    await Generations(db, released=lambda: None).register(attempt, build.DIGEST, date(2026, 3, 14))
-    step = PlacedStep(path="step", step=build.person_step(details=build.person("Eva"), person_id=person_id))
+    attempt = await open_attempt(db)
 
     with refused(Reason.REASON_CLOCK_STEPPED_BACK):
-        await TaggedWriter(db, KeyRing.parse(key_ring("k1").reveal())).apply(attempt, build.DIGEST, [step])
+        await rename(db, attempt, person_id, "Eva")
 
     assert (await service.person(person_id)).state.details.name.given == "Ana"
     assert await db.fetchval("SELECT count(*) FROM redaction_keys") == 1
