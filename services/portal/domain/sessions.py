@@ -81,7 +81,13 @@ class Sessions:
             subject=subject,
             seconds_remaining=self._config.lifetime(flow),
         )
-        await self._store(session)
+        await store.mint(
+            self._valkey,
+            session.session_id,
+            self._record(session),
+            seconds=session.seconds_remaining,
+            device_seconds=self._config.device_seconds,
+        )
         return Minted(session=session, token=Secret(token), device=Secret(device))
 
     async def require(self, token: str | None) -> Session:
@@ -92,24 +98,25 @@ class Sessions:
         """Return the live session of a cookie and leave its end where it is. Raises REASON_SESSION_REQUIRED."""
         return await self._find(token, prolong=False)
 
-    async def filed(self, session: Session) -> Session:
-        """Let a session whose draft was submitted open the application instead; on a shared device its end stays."""
+    async def filed(self, session: Session) -> Session | None:
+        """Let a session whose draft was submitted open the application instead; on a shared device its end stays.
+
+        None where it was ended during the submit: an ended session never comes back.
+        """
         subject = replace(session.subject, scope=CredentialScope.CREDENTIAL_SCOPE_APPLICATION)
-        session = replace(session, subject=subject)
-        if session.flow_kind != FlowKind.FLOW_KIND_KIOSK:
-            flow = FLOWS[subject.scope]
-            session = replace(session, flow_kind=flow, seconds_remaining=self._config.lifetime(flow))
-        await self._store(session)
-        return session
+        kiosk = session.flow_kind == FlowKind.FLOW_KIND_KIOSK
+        session = replace(session, subject=subject, flow_kind=session.flow_kind if kiosk else FLOWS[subject.scope])
+        seconds = await store.turn(self._valkey, session.session_id, self._record(session))
+        return None if seconds is None else replace(session, seconds_remaining=seconds)
 
     async def end(self, token: str | None) -> None:
         """End the session of a cookie, if there is one."""
         if token and _decodes(token, TOKEN_BYTES):
             await store.end(self._valkey, _digest(token))
 
-    async def _store(self, session: Session) -> None:
+    def _record(self, session: Session) -> store.Record:
         kiosk = session.flow_kind == FlowKind.FLOW_KIND_KIOSK
-        record = store.Record(
+        return store.Record(
             application_id=session.subject.application_id,
             code=session.subject.code,
             device_id=session.device_id,
@@ -117,13 +124,6 @@ class Sessions:
             scope=CredentialScope.Name(session.subject.scope),
             credential_epoch=session.subject.credential_epoch,
             idle_seconds=0 if kiosk else self._config.lifetime(session.flow_kind),
-        )
-        await store.mint(
-            self._valkey,
-            session.session_id,
-            record,
-            seconds=session.seconds_remaining,
-            device_seconds=self._config.device_seconds,
         )
 
     async def _find(self, token: str | None, *, prolong: bool) -> Session:

@@ -103,8 +103,8 @@ class DraftsHandler(DraftsServiceServicer):
                 request=submit.request,
             )
         )
-        session = await self._sessions.filed(session)
-        return pb.SubmitDraftResponse(receipt=filed.receipt, session=convert.session(session))
+        turned = await self._sessions.filed(session)
+        return pb.SubmitDraftResponse(receipt=filed.receipt, session=convert.session(turned) if turned else None)
 
     async def WithdrawSubmit(self, request: pb.WithdrawSubmitRequest, context: Any) -> pb.WithdrawSubmitResponse:
         """Give up a submit that does not finish."""

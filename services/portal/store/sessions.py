@@ -43,6 +43,20 @@ end
 return {cjson.encode(record), record.expires_at - now}
 """
 
+# KEYS: session. ARGV: record without its end. Answers the seconds that it has left; nothing, and stores nothing, where
+# the session has ended. A record without idle_seconds keeps the end of the one that it replaces.
+TURN: Final = """
+local found = redis.call('GET', KEYS[1])
+if not found then return nil end
+local ends = cjson.decode(found).expires_at
+local now = tonumber(redis.call('TIME')[1])
+if ends <= now then return nil end
+local record = cjson.decode(ARGV[1])
+record.expires_at = record.idle_seconds > 0 and now + record.idle_seconds or ends
+redis.call('SET', KEYS[1], cjson.encode(record), 'EX', record.expires_at - now)
+return record.expires_at - now
+"""
+
 # KEYS: session. ARGV: session id. `allow-oom`: a full instance must still be able to end sessions.
 END: Final = """#!lua flags=allow-oom
 local found = redis.call('GET', KEYS[1])
@@ -66,7 +80,7 @@ class Record:
 
 
 async def mint(valkey: Redis, session_id: str, record: Record, *, seconds: int, device_seconds: int) -> None:
-    """Store a session, or replace one, that lives for `seconds`. session_id: SHA-256 of the token, hexadecimal."""
+    """Store a session that lives for `seconds`. session_id: SHA-256 of the token, hexadecimal."""
     with _available():
         script = valkey.register_script(MINT)
         await script(
@@ -85,6 +99,14 @@ async def find(valkey: Redis, session_id: str, *, prolong: bool) -> tuple[Record
     stored = json.loads(answer[0])
     del stored["expires_at"]
     return Record(**stored), int(answer[1])
+
+
+async def turn(valkey: Redis, session_id: str, record: Record) -> int | None:
+    """Replace the record of a live session; return the seconds it has left, None where it has ended meanwhile."""
+    with _available():
+        script = valkey.register_script(TURN)
+        seconds = await script(keys=[_session(session_id)], args=[json.dumps(asdict(record))])
+    return None if seconds is None else int(seconds)
 
 
 async def end(valkey: Redis, session_id: str) -> bool:

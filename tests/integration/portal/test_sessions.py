@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from canopy.applications.v1.drafts_service_pb2 import CredentialScope
 from canopy.errors.v1.reason_pb2 import Reason
 from canopy.portal.v1.sessions_service_pb2 import FlowKind
 from services.chassis import valkey as chassis_valkey
 from services.chassis.valkey import UnsafeInstanceError, ValkeyClient
 from services.portal import main
+from services.portal.config import SessionConfig
+from services.portal.domain.sessions import Sessions
 from tests.integration.portal.conftest import World
 from tests.mesh import refused
-from tests.portal import Browser, portal_config
+from tests.portal import ORIGIN, Browser, portal_config
 
 MINUTE = 60
 
@@ -129,6 +132,40 @@ async def test_deleting_the_key_ends_the_session_at_once(phone: Browser, valkey:
 
     with refused(Reason.REASON_SESSION_REQUIRED):
         await phone.load()
+
+
+async def test_a_session_that_ends_during_a_submit_stays_ended(phone: Browser, valkey: ValkeyClient) -> None:
+    """SES-02: what was killed while the draft was being filed does not come back as a session of the application."""
+    await phone.start()
+    sessions = Sessions(valkey, SessionConfig(origins=(ORIGIN,)))
+    session = await sessions.require(phone.cookies["__Host-sid"])
+    await phone.end()
+
+    assert await sessions.filed(session) is None
+    assert await session_keys(valkey) == []
+
+
+async def test_a_submit_turns_the_session_and_prolongs_none_on_a_shared_device(
+    phone: Browser, library: Browser, valkey: ValkeyClient
+) -> None:
+    """SES-02: once filed, two hours at home; at a kiosk the end stays, however long the submit took."""
+    sessions = Sessions(valkey, SessionConfig(origins=(ORIGIN,)))
+    await library.start(shared_device=True)
+    [key] = await session_keys(valkey)
+    at_the_kiosk = await sessions.require(library.cookies["__Host-sid"])
+    await shorten(valkey, key, 100)
+    await phone.start()
+
+    home = await sessions.filed(await sessions.require(phone.cookies["__Host-sid"]))
+    kiosk = await sessions.filed(at_the_kiosk)
+
+    assert home is not None
+    assert kiosk is not None
+    assert home.flow_kind == FlowKind.FLOW_KIND_STEADY_STATE
+    assert (await phone.session()).seconds_remaining > 119 * MINUTE
+    assert kiosk.flow_kind == FlowKind.FLOW_KIND_KIOSK
+    assert (await library.session()).seconds_remaining <= 100
+    assert (await library.session()).scope == CredentialScope.CREDENTIAL_SCOPE_APPLICATION
 
 
 async def test_the_device_index_lists_the_sessions_of_a_device(phone: Browser, valkey: ValkeyClient) -> None:
