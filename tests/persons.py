@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import grpc
 
@@ -144,6 +144,10 @@ class Filing:
     async def status(self) -> finalize_pb.GenerationStatus:
         """Read where this attempt stands."""
         return next(each for each in await self.statuses() if each.generation == self.number)
+
+
+Apply: TypeAlias = Callable[..., Coroutine[Any, Any, list[str]]]
+"""Filing.apply or Filing.apply_each."""
 
 
 @asynccontextmanager

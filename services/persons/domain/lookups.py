@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Final, TypeAlias
 
 from canopy.errors.v1.reason_pb2 import Reason
-from canopy.persons.v1.person_pb2 import DatePrecision, PersonDetails
+from canopy.persons.v1.person_pb2 import PersonDetails
 from services.chassis.envelope import KeyRing
 from services.chassis.postgres import Database
 from services.kernel.errors import Refusal
@@ -108,8 +108,9 @@ class Lookups:
         answers, _ = await self.persons([person_id], as_of, None)
         match answers[0].result:
             case Held(content=content):
-                born = PersonDetails.FromString(content).birth_date
-                return born.precision == DatePrecision.DATE_PRECISION_EXACT and born.value == day.isoformat()
+                return (
+                    PersonDetails.FromString(content).birth_date.value == day.isoformat()
+                )  # only exact dates have a day
             case _:
                 return False
 

@@ -9,7 +9,7 @@ import pytest
 from services.chassis.postgres import Database
 from services.cli.stack.valkey import ValkeyServer
 from tests.mesh import Mesh
-from tests.persons import RunningPersons, persons_config, running
+from tests.persons import Apply, Filing, RunningPersons, persons_config, running
 from tests.postgres import FreshDatabase
 from tests.servers import CreateDatabase
 
@@ -32,3 +32,9 @@ async def service(mesh: Mesh, fresh: FreshDatabase, bus_valkey: ValkeyServer) ->
     """The service on the same database."""
     async with running(mesh, persons_config(mesh, fresh, bus_valkey)) as served:
         yield served
+
+
+@pytest.fixture(params=[Filing.apply, Filing.apply_each], ids=["batch", "one by one"])
+def apply(request: pytest.FixtureRequest) -> Apply:
+    """The RPC under test: all steps in one call, or a call for each."""
+    return request.param
