@@ -18,8 +18,10 @@ from typing import Any, Final
 import asyncpg
 
 from services.cli.stack.databases import dsn
+from services.cli.stack.parts import is_ready
 
 PATIENCE_SECONDS: Final = 120.0
+POLL_SECONDS: Final = 0.05
 
 # What a killed process held keeps others waiting until its lease runs out: in tests only for a moment.
 KNOBS: Final = {
@@ -69,9 +71,18 @@ class Machine:
             assert time.monotonic() < end, now
         return now
 
-    async def until_ready(self) -> Any:
-        """Wait until every part is ready; return the status."""
-        return await self.until(lambda now: "parts" in now and all(part["ready"] for part in now["parts"].values()))
+    async def until_ready(self, holds: Callable[[Any], bool] = lambda _now: True) -> Any:
+        """Wait until every part answers that it is ready, and `holds` of what the supervisor says; return that."""
+        trust = self.trust()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                now = self.state()
+                parts = now["parts"].values()
+                if holds(now) and all(part["status"] == "healthy" for part in parts):
+                    urls = [url for part in parts for url in part["ready_urls"]]
+                    if all(await asyncio.gather(*(is_ready(url, trust) for url in urls))):
+                        return now
+                await asyncio.sleep(POLL_SECONDS)
 
     def state(self) -> Any:
         """Read what the supervisor last said of the stack."""

@@ -131,7 +131,8 @@ async def test_killed_part_comes_back_and_nothing_acknowledged_is_lost(
 
     async with rest.portal_page(machine) as page, rest.submit_under_way(page, machine, FORM):
         os.kill(machine.pid(part), signal.SIGKILL)
-        after = await machine.until(lambda now: now["parts"][part]["restarts"] > before["parts"][part]["restarts"])
+        starts = before["parts"][part]["restarts"] + 1
+        after = await machine.until_ready(lambda now: now["parts"][part]["restarts"] >= starts)
         submitted = await repeat(machine, lambda: page.call(*SUBMIT, rest.submit(FORM)))
 
     assert submitted.status == 201, submitted.body
@@ -154,11 +155,11 @@ async def test_dead_stack_is_brought_back_by_up_as_it_was(machine: Machine, ackn
         dead = await machine.until(lambda now: now["status"] == "down")
         twice = [await machine.canopy("--json", "down") for _ in range(2)]
         started = await machine.canopy("--json", "up")
+        assert started.code == 0, started.err
         submitted = await repeat(machine, lambda: page.call(*SUBMIT, rest.submit(FORM)))
 
     assert dead == {"status": "down"}
     assert [(each.code, each.json()) for each in twice] == [(0, {"stopped": False})] * 2
-    assert started.code == 0, started.err
     assert started.json()["addresses"] == before["addresses"]
     assert {path.name: path.read_bytes() for path in (machine.home / "secrets").iterdir()} == secrets
     assert submitted.status == 201, submitted.body
