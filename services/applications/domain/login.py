@@ -1,4 +1,4 @@
-"""Checking a code and a passcode. Every failure is one failure, at the same cost (research: oracle safety).
+"""Checking a code and a passcode. Every failure is one failure, at the same cost: an answer tells nothing to guess by.
 
 Whatever was typed, a login does: one indexed read, one Argon2id run, one decryption under the pepper, one comparison
 in constant time. An unknown code is checked against a verifier that no passcode has.

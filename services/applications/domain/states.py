@@ -1,4 +1,4 @@
-"""The states of a finalize operation and which may follow which; the database holds the same pairs (decision 33)."""
+"""The states of a finalize operation and which may follow which; the database holds the same pairs (ADR-8)."""
 
 from __future__ import annotations
 

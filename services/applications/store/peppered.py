@@ -1,6 +1,6 @@
 """SQL of what is encrypted under the pepper: passcode verifiers, and the server's key shares of drafts.
 
-Both are encrypted again when the pepper changes, without the passcode and without a login (decision 28).
+Both are encrypted again when the pepper changes, without the passcode and without a login (ADR-7).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Seals again what a retired pepper key had sealed, so that the key can be taken out of the ring and destroyed.
 
-It takes neither a passcode nor a login: the verifier is encrypted, not hashed, under the pepper (decision 28).
+It takes neither a passcode nor a login: the verifier is encrypted, not hashed, under the pepper (ADR-7).
 """
 
 from __future__ import annotations

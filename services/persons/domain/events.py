@@ -1,4 +1,4 @@
-"""What the service tells others: ids and kinds, never what is said of anybody (decision 26)."""
+"""What the service tells others: ids and kinds, nothing that is said of anybody: an event cannot be shredded."""
 
 from __future__ import annotations
 

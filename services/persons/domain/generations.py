@@ -1,7 +1,7 @@
 """The life of a finalize generation: registered, filled, then sealed or cancelled for good (FIN-04, FIN-19..-21).
 
 Steps pass the gate of their generation together; release and cancel close it, so they come after every step that was
-under way and before every later one, and no stream of steps can starve them (decision 30).
+under way and before every later one, and no stream of steps can starve them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TRANSITIONS: Final[frozenset[tuple[str, str]]] = frozenset(
         (State.RELEASE_BLOCKED, State.SEALED),  # a steward drops the extra ones, then it is released
     }
 )
-"""Which state may follow which; the database holds the same pairs (decision 33)."""
+"""Which state may follow which; the database holds the same pairs (ADR-8)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

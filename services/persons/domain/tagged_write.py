@@ -1,7 +1,7 @@
 """Writes of a finalize: generation, receipts, entities, versions and held events, in one transaction (FIN-01, FIN-18).
 
 One step or many, the statements are the same and their number does not depend on how many steps there are. The order of
-locks: gate of the generation, its row, receipts by step key, entities on record by lock key, outbox (decision 30).
+locks: gate of the generation, its row, receipts by step key, entities on record by lock key, outbox.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ async def test_refused_filing_is_undone_and_can_be_corrected(
         (1, OperationState.OPERATION_STATE_ABORTED),
         (2, OperationState.OPERATION_STATE_COMPLETED),
     ]
-    # FIN-10, decision 17: fresh pins for the new filing, and the instant of the first stays visible.
+    # FIN-10: fresh pins for the new filing, and the instant of the first stays visible.
     assert told.attempts[0].received_at.ToDatetime() == first["received_at"].replace(tzinfo=None)
     assert told.attempts[1].received_at == receipt.received_at
     assert receipt.basis_date > first["basis_date"].isoformat()
