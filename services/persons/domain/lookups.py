@@ -108,9 +108,8 @@ class Lookups:
         answers, _ = await self.persons([person_id], as_of, None)
         match answers[0].result:
             case Held(content=content):
-                return (
-                    PersonDetails.FromString(content).birth_date.value == day.isoformat()
-                )  # only exact dates have a day
+                # Only an exact date is spelt with a day.
+                return PersonDetails.FromString(content).birth_date.value == day.isoformat()
             case _:
                 return False
 

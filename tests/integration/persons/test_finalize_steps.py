@@ -84,6 +84,23 @@ async def test_a_failure_inside_leaves_nothing(
     }
 
 
+async def test_an_answer_lost_after_the_commit_is_given_again(service: RunningPersons, apply: Apply) -> None:
+    """FIN-02: where the answer is lost after the commit, of a registration or a step, a repeat finds what it left."""
+    filing = Filing(service=service)
+    with failpoint.arm(Failpoint.PERSONS_AFTER_REGISTER, Action.RAISE), pytest.raises(ClientError):
+        await filing.register()
+    with failpoint.arm(Failpoint.PERSONS_AFTER_COMMIT, Action.RAISE), pytest.raises(ClientError):
+        await apply(filing, build.person_step())
+    left = await filing.status()
+
+    await filing.register()
+    [person_id] = await apply(filing, build.person_step())
+
+    assert (left.state, left.receipts, left.held_events) == (GENERATION_STATE_ACTIVE, 1, 1)
+    assert await filing.status() == left
+    assert (await service.person(person_id)).state.details.name.given == "Zoë"
+
+
 async def test_a_failure_of_the_last_step_leaves_none_of_a_batch(service: RunningPersons, db: Database) -> None:
     """FIN-18: a batch is all or nothing: its last step names nobody, so its first is not there either."""
     filing = await service.begin()
