@@ -26,6 +26,7 @@ from services.chassis import postgres_errors
 from services.chassis.postgres_config import DatabaseConfig, begin_statement, connect_options
 from services.chassis.postgres_settle import Reread, read_again
 from services.chassis.postgres_transaction import Connection, Transaction, TransactionControl, round_trip
+from services.chassis.shielded import Shielded
 from services.kernel import failpoint, tally
 from services.kernel.errors import Refusal, label
 from services.kernel.failpoint import Failpoint
@@ -75,8 +76,7 @@ class Database:
     def __init__(self, config: DatabaseConfig, pools: Mapping[Lane, asyncpg.Pool]) -> None:
         self._config: Final = config
         self._pools: Final = pools
-        self._running: Final[set[asyncio.Task[Any]]] = set()
-        self._draining = False
+        self._shielded: Final = Shielded(drain_seconds=config.drain_seconds)
 
     @classmethod
     @asynccontextmanager
@@ -117,19 +117,8 @@ class Database:
         not be found out; RolledBackError; NestedTransactionError.
         """
         self._refuse_nested(name)
-        if self._draining:
-            raise Refusal(Reason.REASON_UPSTREAM_UNAVAILABLE)
-        task = asyncio.create_task(
-            self._run(name, work, lane, reread, self._config.lock_seconds if lock_timeout is None else lock_timeout),
-            name=name,
-        )
-        self._running.add(task)  # a task that only shield() refers to may be collected before it ends
-        task.add_done_callback(self._running.discard)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            task.add_done_callback(_log_abandoned)
-            raise
+        lock_seconds = self._config.lock_seconds if lock_timeout is None else lock_timeout
+        return await self._shielded.run(lambda: self._run(name, work, lane, reread, lock_seconds), transaction=name)
 
     async def fetch(self, sql: str, *args: object, lane: Lane = Lane.BULK) -> list[asyncpg.Record]:
         """Run one statement on its own (autocommit, one round trip) and return its rows. For reads; see `transact`."""
@@ -149,15 +138,7 @@ class Database:
 
     async def drain(self) -> None:
         """Refuse new transactions and wait for the running ones; those over the configured limit are cut."""
-        self._draining = True
-        if not self._running:
-            return
-        _, late = await asyncio.wait(set(self._running), timeout=self._config.drain_seconds)
-        for task in late:
-            _log.warning("transaction cut off while stopping", extra={"transaction": task.get_name()})
-            task.cancel()
-        if late:
-            await asyncio.wait(late)
+        await self._shielded.drain()
 
     async def _run(
         self,
@@ -276,13 +257,6 @@ def _meaning(error: Exception, failure: BaseException | None) -> Exception | Non
     if postgres_errors.is_retryable(failure):
         return _RunAgainError()
     return postgres_errors.refusal_of(error) if error is failure else None
-
-
-def _log_abandoned(task: asyncio.Task[Any]) -> None:
-    """Say how a transaction ended whose caller had gone away."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        facts = {"transaction": task.get_name(), "error": label(error)}
-        _log.warning("transaction failed after its caller had gone", extra=facts)
 
 
 async def _keep(_connection: object) -> None:

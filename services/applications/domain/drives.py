@@ -1,75 +1,51 @@
-"""Work that goes on when the call that began it has gone away (FIN-23)."""
+"""Drives of submits: each goes on when the call that began it has gone away, with a deadline of its own (FIN-23)."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
+import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from canopy.errors.v1.reason_pb2 import Reason
+from services.chassis.shielded import CutError, Shielded
 from services.kernel import deadline
 from services.kernel.deadline import Deadline
 from services.kernel.errors import Refusal
 
 T = TypeVar("T")
 
-_log = logging.getLogger(__name__)
-
 
 class Drives:
-    """Runs each piece of work in a task of its own, with a deadline of its own, and keeps track of them all."""
+    """Runs drives, and waits for them before the service ends."""
 
     def __init__(self, *, seconds: float, drain_seconds: float) -> None:
-        """Prepare. seconds: the deadline of one piece of work. drain_seconds: how long `drain` waits for the last."""
+        """Prepare. seconds: the deadline of one drive. drain_seconds: how long the end of a block waits for them."""
         self._seconds: Final = seconds
-        self._drain_seconds: Final = drain_seconds
-        self._running: Final[set[asyncio.Task[Any]]] = set()
+        self._shielded: Final = Shielded(drain_seconds=drain_seconds)
 
     @classmethod
     @asynccontextmanager
     async def open(cls, *, seconds: float, drain_seconds: float) -> AsyncIterator[Drives]:
-        """Take work for the length of a block, and drain at its end."""
+        """Take drives for the length of a block; those that run at its end and take too long are cut."""
         drives = cls(seconds=seconds, drain_seconds=drain_seconds)
         try:
             yield drives
         finally:
-            await drives.drain()
+            await drives._shielded.drain()
 
-    async def run(self, name: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run `work` to its end and return its value; a caller that is cancelled leaves it running.
+    async def run(self, operation_id: uuid.UUID, drive: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run `drive` to its end and return its value; a caller that is cancelled leaves it running.
 
-        Raises what the work raises; Refusal with REASON_UPSTREAM_UNAVAILABLE where the work was cut, by a stop.
+        Raises what the drive raises; Refusal with REASON_UPSTREAM_UNAVAILABLE where it was cut, by a stop: whoever
+        repeats the submit resumes it.
         """
-        task = asyncio.create_task(self._bounded(work), name=name)
-        self._running.add(task)  # a task that only shield() refers to may be collected before it ends
-        task.add_done_callback(self._running.discard)
+
+        async def bounded() -> T:
+            with deadline.use(Deadline.after(self._seconds)):
+                return await drive()
+
         try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise Refusal(Reason.REASON_UPSTREAM_UNAVAILABLE) from None
-            task.add_done_callback(_log_abandoned)
-            raise
-
-    async def drain(self) -> None:
-        """Wait for the running ones; those that take too long are cut, and resumed by whoever repeats the submit."""
-        if not self._running:
-            return
-        _, late = await asyncio.wait(set(self._running), timeout=self._drain_seconds)
-        for task in late:
-            _log.warning("%s was cut by the stop", task.get_name())
-            task.cancel()
-        if late:
-            await asyncio.wait(late)
-
-    async def _bounded(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        with deadline.use(Deadline.after(self._seconds)):
-            return await work()
-
-
-def _log_abandoned(task: asyncio.Task[Any]) -> None:
-    """Say how work ended whose caller had gone away; by type, since a text may hold what was sent."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        _log.warning("%s failed after its caller had gone: %s", task.get_name(), type(error).__name__)
+            return await self._shielded.run(bounded, operation_id=str(operation_id))
+        except CutError:
+            raise Refusal(Reason.REASON_UPSTREAM_UNAVAILABLE) from None

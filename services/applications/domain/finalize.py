@@ -109,7 +109,7 @@ class Finalizer:
         if operation is not None:
             return self.claims.filed(operation, submit.canonical)
         self._require_in_order(submit)
-        return await self.drives.run(f"finalize {submit.application_id}", lambda: self._claim_and_drive(submit))
+        return await self.drives.run(submit.application_id, lambda: self._claim_and_drive(submit))
 
     def _require_in_order(self, submit: Submit) -> None:
         today = agency_calendar.basis_date(self.clock.now(), self.claims.zone)

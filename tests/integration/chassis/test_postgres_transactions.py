@@ -66,7 +66,7 @@ async def test_the_failure_of_an_abandoned_transaction_is_logged_by_type(
         await db.drain()
         await asyncio.sleep(0)
 
-    (record,) = [each for each in caplog.records if each.message == "transaction failed after its caller had gone"]
+    (record,) = [each for each in caplog.records if each.message == "work failed after its caller had gone"]
     assert (vars(record)["transaction"], vars(record)["error"]) == ("insert", "ValueError")
     assert "secret-text" not in caplog.text
 
