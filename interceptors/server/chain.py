@@ -99,33 +99,29 @@ def _wrap(handler: Any, method: str, stack: Sequence[Middleware]) -> Any:
     """Build the handler that gRPC calls instead of `handler`.
 
     Requests come to us as bytes and are decoded inside the stack: one that cannot be is refused like any other.
+    They are waited for inside it, too, so to gRPC every method takes a stream of requests: it would wait for the one
+    request of a unary call before anybody has asked who calls, and for as long as the other side likes.
     """
     decode, encode = handler.request_deserializer, handler.response_serializer
 
-    def request_of(data: Any, call: Call) -> Any:
+    async def request_of(requests: AsyncIterator[bytes], context: Any, call: Call) -> Any:
         if handler.request_streaming:
-            return _decoded(data, decode, call)
-        return _decode(data, decode, call)
+            return _decoded(requests, decode, call)
+        return _decode(await _only_request(context, call), decode, call)
 
-    async def answer_once(data: Any, context: Any) -> Any:
+    async def answer_once(requests: Any, context: Any) -> Any:
         inner = handler.stream_unary if handler.request_streaming else handler.unary_unary
         async with _served(method, stack, context, streams_answer=False) as call:
-            return encode(await inner(request_of(data, call), context))
+            return encode(await inner(await request_of(requests, context, call), context))
 
-    async def answer_with_stream(data: Any, context: Any) -> None:
+    async def answer_with_stream(requests: Any, context: Any) -> None:
         inner = handler.stream_stream if handler.request_streaming else handler.unary_stream
         async with _served(method, stack, context, streams_answer=True) as call:
-            await _write_all(inner(request_of(data, call), context), context, call)
+            await _write_all(inner(await request_of(requests, context, call), context), context, call)
 
-    match (handler.request_streaming, handler.response_streaming):
-        case (False, False):
-            return grpc.unary_unary_rpc_method_handler(answer_once)
-        case (True, False):
-            return grpc.stream_unary_rpc_method_handler(answer_once)
-        case (False, True):
-            return grpc.unary_stream_rpc_method_handler(answer_with_stream, response_serializer=encode)
-        case _:
-            return grpc.stream_stream_rpc_method_handler(answer_with_stream, response_serializer=encode)
+    if handler.response_streaming:
+        return grpc.stream_stream_rpc_method_handler(answer_with_stream, response_serializer=encode)
+    return grpc.stream_unary_rpc_method_handler(answer_once)
 
 
 @asynccontextmanager
@@ -167,6 +163,15 @@ def _decode(data: bytes, decode: Callable[[bytes], Message], call: Call) -> Mess
         raise Refusal(Reason.REASON_MALFORMED_BODY) from None
     call.check(message)
     return message
+
+
+async def _only_request(context: Any, call: Call) -> bytes:
+    """Wait for the one request of a unary call, within its deadline."""
+    async with bounded(call.deadline):
+        data = await context.read()
+    if data is grpc.aio.EOF:
+        raise Refusal(Reason.REASON_MALFORMED_BODY)
+    return data
 
 
 async def _decoded(

@@ -93,8 +93,12 @@ class Wire:
     @asynccontextmanager
     async def bare(self) -> AsyncIterator[Any]:
         """Open a stub without our client stack: what grpcurl would see."""
-        async with grpc.aio.insecure_channel(self.address) as channel:
+        async with self.bare_channel() as channel:
             yield rpc.ProbeServiceStub(channel)
+
+    def bare_channel(self) -> grpc.aio.Channel:
+        """Open a channel without our client stack, for requests that no stub would send."""
+        return grpc.aio.insecure_channel(self.address)
 
     @asynccontextmanager
     async def stacked(self, tokens: Any = None, **knobs: Any) -> AsyncIterator[Any]:

@@ -20,7 +20,7 @@ from tests.integration.interceptors.conftest import (
     refused,
     served,
 )
-from tests.probe import pb
+from tests.probe import SERVICE, pb
 
 
 async def test_handler_out_of_time_is_cut_and_reported() -> None:
@@ -38,6 +38,42 @@ async def test_handler_out_of_time_is_cut_and_reported() -> None:
 
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     assert cancelled.is_set()
+
+
+WRITE = f"/{SERVICE.full_name}/Write"
+LIST = f"/{SERVICE.full_name}/List"
+
+
+async def silence() -> AsyncIterator[bytes]:
+    """Begin a request and never send it."""
+    await asyncio.Event().wait()
+    yield b""
+
+
+async def nothing() -> AsyncIterator[bytes]:
+    """End a request without sending it."""
+    return
+    yield b""
+
+
+async def test_request_that_never_comes_keeps_nobody_out() -> None:
+    """MSH-17: a stranger is sent away before its request has come; a known caller's is awaited until the deadline."""
+    async with served(Probe(), default_deadline_seconds=0.05) as wire, wire.bare_channel() as channel:
+        for method, metadata, reason in (
+            (WRITE, (), Reason.REASON_UNAUTHENTICATED),
+            (LIST, (), Reason.REASON_UNAUTHENTICATED),
+            (WRITE, AS_PORTAL, Reason.REASON_DEADLINE_EXCEEDED),
+            (LIST, AS_PORTAL, Reason.REASON_DEADLINE_EXCEEDED),
+        ):
+            await refused(channel.stream_unary(method)(silence(), metadata=metadata, timeout=20), reason)
+
+
+async def test_request_that_ends_before_it_begins_is_malformed(wire: Wire) -> None:
+    """MSH-08: a unary call without its message gets an answer."""
+    async with wire.bare_channel() as channel:
+        for method in (WRITE, LIST):
+            call = channel.stream_unary(method)(nothing(), metadata=AS_PORTAL, timeout=20)
+            await refused(call, Reason.REASON_MALFORMED_BODY)
 
 
 async def test_timeout_of_the_handlers_own_is_a_fault(wire: Wire) -> None:
