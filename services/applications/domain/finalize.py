@@ -33,7 +33,7 @@ from services.chassis.envelope import KeyRing
 from services.chassis.postgres import Database
 from services.kernel import agency_calendar, failpoint, instruments
 from services.kernel.clock import Clock
-from services.kernel.errors import ClientError, Refusal, invalid
+from services.kernel.errors import ClientError, Refusal, invalid, label
 from services.kernel.failpoint import Failpoint
 
 _log = logging.getLogger(__name__)
@@ -189,7 +189,7 @@ class Finalizer:
         try:
             await self.releases.release(fence.operation_id, fence.generation, claim.pins.digest, plan.manifest)
         except Exception as error:  # noqa: BLE001 -- nothing that happens now may take the receipt from the applicant
-            _log.warning("release left to the sweeper", extra={"error": type(error).__name__})
+            _log.warning("release left to the sweeper", extra={**fence.facts, "error": label(error)})
 
     async def _undo(self, fence: Fence, reason: Reason) -> None:
         """Undo an attempt as far as it goes now. Once the intent is committed, a repeat or the sweeper goes on."""
@@ -197,10 +197,10 @@ class Finalizer:
         try:
             await self.undoing.finish(fence)
         except ClientError as error:
-            _log.warning("undoing left to the sweeper", extra={"error": error.kind.name})
+            _log.warning("undoing left to the sweeper", extra={**fence.facts, "error": label(error)})
             await self._give_back(fence)
         except Refusal as refusal:
-            _log.warning("undoing left to the sweeper", extra={"reason": Reason.Name(refusal.reason)})
+            _log.warning("undoing left to the sweeper", extra={**fence.facts, "error": label(refusal)})
 
     async def _finish_undo(self, undo: Undo) -> None:
         async with self._lease(undo.fence, undo.claimed_at):
@@ -215,7 +215,7 @@ class Finalizer:
         try:
             await operations.give_back(self.claims.db, fence)
         except Exception as error:  # noqa: BLE001 -- the failure that led here is the one to report
-            _log.warning("lease not given back", extra={"error": type(error).__name__})
+            _log.warning("lease not given back", extra={**fence.facts, "error": label(error)})
 
     def _lease(self, fence: Fence, claimed_at: float) -> Lease:
         return Lease(

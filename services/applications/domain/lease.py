@@ -14,7 +14,7 @@ from services.applications.store import operations
 from services.applications.store.operations import Fence
 from services.chassis.postgres import Database
 from services.kernel import failpoint, instruments, tally
-from services.kernel.errors import Refusal
+from services.kernel.errors import Refusal, label
 from services.kernel.failpoint import Failpoint
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Lease:
                 held = await operations.heartbeat(self._db, self._fence, self._lease_seconds)
                 await failpoint.reach(Failpoint.APPLICATIONS_HEARTBEAT_AFTER)
             except Exception as error:  # noqa: BLE001 -- whatever it was, the next beat tries again; trust runs out by itself
-                _log.warning("heartbeat failed", extra={"error": type(error).__name__})
+                _log.warning("heartbeat failed", extra={**self._fence.facts, "error": label(error)})
                 continue
             if held:
                 self._trusted_until = sent_at + self._lease_seconds

@@ -72,5 +72,5 @@ class Releases:
             instruments.FINALIZE_RELEASES_BLOCKED.add(1, {instruments.REASON: Reason.Name(reason)})
             _log.error(
                 "release blocked",
-                extra={"operation": str(operation_id), "generation": generation, "reason": Reason.Name(reason)},
+                extra={"operation_id": str(operation_id), "generation": generation, "reason": Reason.Name(reason)},
             )

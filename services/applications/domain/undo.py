@@ -57,10 +57,7 @@ class Undoing:
         except ClientError as error:
             if error.reason not in _NOT_YET:
                 raise
-            _log.error(
-                "an attempt cannot be undone",
-                extra={"operation": str(fence.operation_id), "reason": Reason.Name(error.reason)},
-            )
+            _log.error("attempt cannot be undone", extra={**fence.facts, "reason": Reason.Name(error.reason)})
             raise Refusal(Reason.REASON_OPERATION_BUSY) from error
         await failpoint.reach(Failpoint.APPLICATIONS_ABORT_AFTER_CANCEL)
 

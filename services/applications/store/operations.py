@@ -49,6 +49,11 @@ class Fence:
     generation: int
     holder: uuid.UUID
 
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What names the attempt in the log."""
+        return {"operation_id": str(self.operation_id), "generation": self.generation}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:

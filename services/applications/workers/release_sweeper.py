@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +10,6 @@ from services.applications.domain.release import Releases
 from services.applications.domain.undo import Undoing
 from services.applications.store import releases
 from services.kernel import step_key
-
-_log = logging.getLogger(__name__)
 
 BATCH: Final = 100
 

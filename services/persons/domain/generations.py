@@ -111,7 +111,8 @@ class Generations:
 
         release = await self._db.transact("release generation", work, lane=Lane.CONTROL, reread=run_again)
         if release.blocked:
-            self._log_blocked(attempt, release)
+            counts = {"missing_receipts": release.missing, "extra_receipts": release.extra}
+            _log.error("release blocked: the receipts are not the manifest", extra={**attempt.facts, **counts})
             raise Refusal(Reason.REASON_RELEASE_BLOCKED, missing=str(release.missing), extra=str(release.extra))
         self._released()
         return release.released_events
@@ -133,18 +134,6 @@ class Generations:
     async def status(self, operation_id: uuid.UUID) -> list[GenerationCounts]:
         """List the generations of an operation, oldest first, with what belongs to each."""
         return await generations.read_counts(self._db, operation_id)
-
-    @staticmethod
-    def _log_blocked(attempt: Attempt, release: Release) -> None:
-        _log.error(
-            "a release is blocked: its receipts are not its manifest",
-            extra={
-                "operation_id": str(attempt.operation_id),
-                "generation": attempt.generation,
-                "missing": release.missing,
-                "extra_receipts": release.extra,
-            },
-        )
 
 
 async def require_active(tx: Transaction, attempt: Attempt, digest: bytes) -> GenerationRow:

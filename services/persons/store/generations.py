@@ -23,6 +23,11 @@ class Attempt:
     operation_id: uuid.UUID
     generation: int
 
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What names the attempt in the log."""
+        return {"operation_id": str(self.operation_id), "generation": self.generation}
+
     def gate(self) -> int:
         """Return the advisory key that steps share and that release and cancel take alone."""
         return lock_key(LockClass.GENERATION, self.operation_id.bytes, self.generation.to_bytes(8, "big"))
