@@ -51,5 +51,5 @@ async def test_a_stop_cuts_what_takes_too_long_and_takes_nothing_new(caplog: pyt
     (record,) = [each for each in caplog.records if each.message == "work cut off while stopping"]
     assert vars(record)["transaction"] == "hang"
     with pytest.raises(Refusal) as refused:
-        await shielded.run(never)
+        await shielded.run(lambda: asyncio.sleep(0))
     assert refused.value.reason == Reason.REASON_UPSTREAM_UNAVAILABLE
