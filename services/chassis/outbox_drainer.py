@@ -157,7 +157,7 @@ class Drainer:
             return 0
         config = self._config
         rows = await self._write(
-            "outbox.refusal",
+            "outbox.refuse",
             MARK_REFUSED,
             token,
             list(refused),

@@ -107,10 +107,10 @@ class Database:
     ) -> T:
         """Run `work` in one READ COMMITTED transaction and return its value once the commit is certain.
 
-        name: for logs and spans, constant per place. work: may run several times (deadlock, lost commit), so it has no
-        effect outside the transaction. reread: after a lost answer of COMMIT, run in a new transaction on a new
-        connection; it takes the same row locks as `work` and returns the committed value, or None when nothing was
-        committed (`work` must then not return None either). lock_timeout: seconds, instead of the configured one.
+        name: for logs, constant per place, such as "drafts.save". work: may run several times (deadlock, lost commit),
+        so it has no effect outside the transaction. reread: after a lost answer of COMMIT, run in a new transaction on
+        a new connection; it takes the same row locks as `work` and returns the committed value, or None when nothing
+        was committed (`work` must then not return None either). lock_timeout: seconds, instead of the configured one.
 
         The transaction runs to its end even when the caller is cancelled. Raises what `work` raises; Refusal with
         REASON_OVERLOADED or REASON_UPSTREAM_UNAVAILABLE when nothing was done, REASON_COMMIT_UNKNOWN when that could

@@ -84,7 +84,7 @@ class Completion:
 
         try:
             filed = await self.claims.db.transact(
-                "finalize.final", work, lane=Lane.CONTROL, reread=lambda tx: self._reread(tx, submit, claim)
+                "finalize.complete", work, lane=Lane.CONTROL, reread=lambda tx: self._reread(tx, submit, claim)
             )
         except _AlreadyFiledError:
             return await self._what_is_filed(submit)

@@ -102,7 +102,7 @@ class Drafts:
         async def reread(tx: Transaction) -> tuple[datetime, str, int] | None:
             return await drafts.opened(tx, application_id)
 
-        expires_at, code, epoch = await self._db.transact("open draft", work, reread=reread)
+        expires_at, code, epoch = await self._db.transact("drafts.open", work, reread=reread)
         return OpenedDraft(
             application_id=application_id,
             code=code,
@@ -157,7 +157,7 @@ class Drafts:
             draft = await drafts.lock(tx, application_id)
             return None if draft is None else _first_answer(draft, new)
 
-        return await self._db.transact("save draft", work, reread=reread)
+        return await self._db.transact("drafts.save", work, reread=reread)
 
     async def get(self, application_id: uuid.UUID) -> tuple[Draft, Secret[bytes]]:
         """Return a draft and the server's share of its key, empty for enc_version 1.

@@ -60,7 +60,8 @@ class Releases:
         async def work(tx: Transaction) -> bool:
             return await releases.mark_released(tx, operation_id, generation)
 
-        await self.db.transact("finalize.released", work)  # a COMMIT whose answer is lost: the sweeper asks once more
+        # Where the answer of COMMIT is lost, the sweeper asks persons once more.
+        await self.db.transact("finalize.mark_released", work)
         await failpoint.reach(Failpoint.APPLICATIONS_AFTER_RELEASED_AT)
         return True
 
@@ -68,7 +69,7 @@ class Releases:
         async def work(tx: Transaction) -> bool:
             return await releases.mark_release_blocked(tx, operation_id, generation)
 
-        if await self.db.transact("finalize.release_blocked", work):
+        if await self.db.transact("finalize.mark_release_blocked", work):
             instruments.FINALIZE_RELEASES_BLOCKED.add(1, {instruments.REASON: Reason.Name(reason)})
             _log.error(
                 "release blocked",

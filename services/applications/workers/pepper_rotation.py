@@ -28,9 +28,9 @@ class PepperRotation:
         if not self._pepper.retired:
             return 0
         sealed = 0
-        while batch := await self._db.transact("seal verifiers again", self._verifiers):
+        while batch := await self._db.transact("pepper.seal_verifiers", self._verifiers):
             sealed += batch
-        while batch := await self._db.transact("seal key shares again", self._shares):
+        while batch := await self._db.transact("pepper.seal_shares", self._shares):
             sealed += batch
         return sealed
 

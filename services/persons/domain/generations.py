@@ -85,7 +85,7 @@ class Generations:
                 raise Refusal(Reason.REASON_DIGEST_MISMATCH)
             require_open(row)
 
-        await self._db.transact("register generation", work, reread=run_again)
+        await self._db.transact("generations.register", work, reread=run_again)
         await failpoint.reach(Failpoint.PERSONS_AFTER_REGISTER)
 
     async def release(self, attempt: Attempt, digest: bytes, manifest: Collection[str]) -> int:
@@ -109,7 +109,7 @@ class Generations:
                 await generations.set_state(tx, attempt, State.RELEASE_BLOCKED)
             return Release(blocked=True, missing=len(named - written), extra=len(written - named))
 
-        release = await self._db.transact("release generation", work, lane=Lane.CONTROL, reread=run_again)
+        release = await self._db.transact("generations.release", work, lane=Lane.CONTROL, reread=run_again)
         if release.blocked:
             counts = {"missing_receipts": release.missing, "extra_receipts": release.extra}
             _log.error("release blocked: the receipts are not the manifest", extra={**attempt.facts, **counts})
@@ -129,7 +129,7 @@ class Generations:
                 await _cancel_existing(tx, attempt)
             await failpoint.reach(Failpoint.PERSONS_CANCEL_AFTER_STATE)
 
-        await self._db.transact("cancel generation", work, lane=Lane.CONTROL, reread=run_again)
+        await self._db.transact("generations.cancel", work, lane=Lane.CONTROL, reread=run_again)
 
     async def status(self, operation_id: uuid.UUID) -> list[GenerationCounts]:
         """List the generations of an operation, oldest first, with what belongs to each."""

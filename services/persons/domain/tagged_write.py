@@ -46,7 +46,7 @@ class TaggedWriter:
         async def work(tx: Transaction) -> list[uuid.UUID]:
             return await self._apply(tx, attempt, digest, placed)
 
-        stable_ids = await self._db.transact("apply finalize steps", work, reread=run_again)
+        stable_ids = await self._db.transact("steps.apply", work, reread=run_again)
         await failpoint.reach(Failpoint.PERSONS_AFTER_COMMIT)
         return stable_ids
 
