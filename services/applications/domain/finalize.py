@@ -7,9 +7,9 @@ anywhere is resumed by repeating the same submit, with what the attempt pinned. 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from canopy.applications.v1.application_pb2 import FilingKind
@@ -51,8 +51,6 @@ _REFUSED_FILING: Final = frozenset(
         Reason.REASON_STEP_UNKNOWN,
     }
 )
-# What persons says to an attempt that was taken over and filed by its heir: only a completed filing is released.
-_FILED_BY_HEIR: Final = frozenset({Reason.REASON_GENERATION_SEALED, Reason.REASON_RELEASE_BLOCKED})
 _TOLD: Final = ("entity", "field", "rule")  # keys of a refusal's metadata that are passed on
 
 
@@ -140,24 +138,14 @@ class Finalizer:
                 lease.require()
                 await lease.stop()
                 filed = await self.completion.file(submit, claim, plan, recorded)
-            except _FilingRefusedError as refused:
-                await self._undo(claim.fence, refused.reason)
-                raise refused.refusal() from refused
-            except DraftGoneError as gone:
-                await self._undo(claim.fence, Reason.REASON_DRAFT_NOT_FOUND)
-                raise Refusal(Reason.REASON_DRAFT_NOT_FOUND) from gone
-            except ClientError as error:
-                if error.reason in _FILED_BY_HEIR:
-                    raise Refusal(Reason.REASON_LEASE_LOST) from error
-                if error.reason != Reason.REASON_GENERATION_CANCELLED:
+            except Exception as error:
+                end = _end_of(error)
+                if end is None:
                     await self._give_back(claim.fence)
                     raise
-                # Somebody cancelled this generation in persons, so it can never be filed. The next one can.
-                await self._undo(claim.fence, error.reason)
-                raise Refusal(Reason.REASON_LEASE_LOST) from error
-            except Exception:
-                await self._give_back(claim.fence)
-                raise
+                if end.undo is not None:
+                    await self._undo(claim.fence, end.undo)
+                raise end.told from error
         await failpoint.reach(Failpoint.APPLICATIONS_FINAL_AFTER_COMMIT)
         instruments.FINALIZE_ENDED.add(1, {instruments.OUTCOME: Status.COMPLETED.value})
         await self._release(claim, plan)
@@ -178,7 +166,7 @@ class Finalizer:
                 receipts += await self.persons.apply(fence.operation_id, fence.generation, pins.digest, batch)
             except ClientError as error:
                 if not receipts and error.reason in _REFUSED_FILING:
-                    raise _FilingRefusedError(error) from error
+                    raise _FilingRefusedError(error.reason, error.metadata) from error
                 raise
             await failpoint.reach(Failpoint.APPLICATIONS_AFTER_APPLY)
         return Recorded.of(receipts)
@@ -230,13 +218,31 @@ class Finalizer:
 class _FilingRefusedError(Exception):
     """Persons refused the first batch for what it says, so nothing of the attempt is written."""
 
-    def __init__(self, error: ClientError) -> None:
+    def __init__(self, reason: Reason, metadata: Mapping[str, str]) -> None:
         super().__init__()
-        self.reason: Final = error.reason
-        self._metadata: Final = error.metadata
+        passed_on: dict[str, Any] = {key: metadata[key] for key in _TOLD if key in metadata}
+        self.told: Final = Refusal(reason, **passed_on)
 
-    def refusal(self) -> Refusal:
-        """Return what the applicant is told."""
-        refusal = Refusal(self.reason)
-        refusal.metadata = {key: self._metadata[key] for key in _TOLD if key in self._metadata}
-        return refusal
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """The end of an attempt that failed. undo: the reason to note, None where it is no longer ours to undo."""
+
+    undo: Reason | None
+    told: Refusal  # to the applicant
+
+
+def _end_of(error: Exception) -> _End | None:
+    """Decide what a failure means for the attempt; None where repeating the submit resumes it."""
+    match error:
+        case _FilingRefusedError(told=told):
+            return _End(undo=told.reason, told=told)
+        case DraftGoneError():
+            return _End(undo=Reason.REASON_DRAFT_NOT_FOUND, told=Refusal(Reason.REASON_DRAFT_NOT_FOUND))
+        case ClientError(reason=Reason.REASON_GENERATION_CANCELLED):  # by somebody, for good; the next one can be filed
+            return _End(undo=error.reason, told=Refusal(Reason.REASON_LEASE_LOST))
+        case ClientError(reason=Reason.REASON_GENERATION_SEALED | Reason.REASON_RELEASE_BLOCKED):
+            # It was taken over, and its heir has filed: only a completed filing is released.
+            return _End(undo=None, told=Refusal(Reason.REASON_LEASE_LOST))
+        case _:
+            return None
