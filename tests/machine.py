@@ -18,6 +18,7 @@ from typing import Any, Final
 import asyncpg
 
 from services.cli.stack.databases import dsn
+from services.cli.stack.home import read_json
 from services.cli.stack.parts import is_ready
 
 PATIENCE_SECONDS: Final = 120.0
@@ -82,6 +83,12 @@ class Machine:
                     urls = [url for part in parts for url in part["ready_urls"]]
                     if all(await asyncio.gather(*(is_ready(url, trust) for url in urls))):
                         return now
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def until_chosen(self, part: str, port: int) -> None:
+        """Wait until a stack that starts has chosen `port` for a part."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while read_json(self.home / "state.json").get("parts", {}).get(part, {}).get("port") != port:  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
 
     def state(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -94,22 +95,30 @@ async def test_stack_whose_supervisor_was_killed_is_down_and_starts_again(machin
 
 
 async def test_second_stack_runs_beside_the_first(machine: Machine) -> None:
-    """OPS-01: two homes do not meet; a port that is asked for and taken is named with its option."""
-    with new_home() as home:
+    """OPS-01: two homes do not meet; a port that is asked for and taken is named; one lost meanwhile is replaced."""
+    with new_home() as home, socket.socket() as taken, socket.socket() as rival:
         beside = Machine(home)
-        with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))
-            other.listen()
-            taken = other.getsockname()[1]
-            refused = await beside.canopy("up", "--public-port", str(taken))
-        started = await beside.canopy("--json", "up")
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        refused = await beside.canopy("up", "--public-port", str(number))
+
+        rival.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        rival.bind(("127.0.0.1", 0))
+        lost = rival.getsockname()[1]
+        (home / "ports.json").write_text(json.dumps({"portal": lost}))
+        starting = asyncio.create_task(beside.canopy("--json", "up"))
+        await beside.until_chosen("portal", lost)
+        rival.listen()  # long before the portal does
+        started = await starting
         both = (await machine.canopy("status")).code, (await beside.canopy("status")).code
         stopped = await beside.canopy("down")
         after = await beside.canopy("status")
 
     assert refused.code == 1
-    assert refused.err.splitlines()[-1].startswith(f"canopy: --public-port {taken}: another program listens")
+    assert refused.err.splitlines()[-1].startswith(f"canopy: --public-port {number}: another program listens")
     assert started.code == 0, started.err
+    assert started.json()["addresses"]["portal"] != f"http://127.0.0.1:{lost}"
     assert "loses the data" in started.err
     assert both == (0, 0)
     assert (stopped.code, after.code) == (0, 3)

@@ -24,7 +24,7 @@ from services.cli.stack.certificate import ensure_certificates
 from services.cli.stack.home import Home, HomeLock
 from services.cli.stack.parts import Part, Started
 from services.cli.stack.plan import LISTENERS, Options, Plan, prepare
-from services.cli.stack.process import LOOPBACK, StackError
+from services.cli.stack.process import LOOPBACK, PORT_ATTEMPTS, PortTakenError, StackError
 from services.cli.stack.state import PartState, PartStatus, StackState, StackStatus
 
 # Between the end of a part and its next start: doubled each time, and reset once it ran for a while.
@@ -81,7 +81,28 @@ class Supervisor:
         return EXIT_FAILED
 
     async def _bring_up_and_watch(self) -> None:
-        plan = await asyncio.to_thread(prepare, self._home, self._options)
+        every = await self._bring_up()
+        self._publish(status=StackStatus.RUNNING)
+        async with asyncio.TaskGroup() as group:
+            for part in every:
+                group.create_task(self._keep(part))
+
+    async def _bring_up(self) -> Sequence[Part]:
+        """Start every part; begin again on other ports where another program was faster to take one of ours."""
+        attempts = 0
+        while True:
+            plan = await asyncio.to_thread(prepare, self._home, self._options)
+            attempts += 1
+            try:
+                return await self._bring_up_once(plan)
+            except (PortTakenError, BaseExceptionGroup) as error:
+                if attempts == PORT_ATTEMPTS or not isinstance(_first(error), PortTakenError):
+                    raise
+                _log.warning("%s; trying other ports", _one_line(error))
+            await self._take_down()
+            self._started.clear()
+
+    async def _bring_up_once(self, plan: Plan) -> Sequence[Part]:
         certificates = await asyncio.to_thread(ensure_certificates, self._home.tls, dt.datetime.now(dt.UTC))
         issuer = [parts.service(plan, "identity")]
         services = [parts.service(plan, name) for name in ("persons", "applications", "portal")]
@@ -90,7 +111,7 @@ class Supervisor:
         self._publish(
             parts={part.name: PartState(port=part.port, ready_urls=part.ready_urls) for part in every},
             addresses=_addresses(plan, certificates.authority),
-            notices=plan.notices,
+            notices=self._state.notices or plan.notices,
         )
         for number, stage in enumerate(self._stages):
             async with asyncio.TaskGroup() as group:
@@ -98,10 +119,7 @@ class Supervisor:
                     group.create_task(self._start(part))
             if number == 0:
                 await databases.migrate(self._home, plan.ports["postgres"])
-        self._publish(status=StackStatus.RUNNING)
-        async with asyncio.TaskGroup() as group:
-            for part in every:
-                group.create_task(self._keep(part))
+        return every
 
     async def _start(self, part: Part) -> None:
         self._part(part, status=PartStatus.STARTING)
