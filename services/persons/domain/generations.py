@@ -16,12 +16,12 @@ from enum import StrEnum
 from typing import Final
 
 from canopy.errors.v1.reason_pb2 import Reason
-from services.chassis import advisory, outbox
+from services.chassis import outbox
 from services.chassis.postgres import Database, Lane, Transaction
 from services.kernel import failpoint
 from services.kernel.errors import Refusal
 from services.kernel.failpoint import Failpoint
-from services.persons.store import entities, generations, receipts
+from services.persons.store import advisory, entities, generations, receipts
 from services.persons.store.generations import Attempt, GenerationCounts, GenerationRow
 
 _log: Final = logging.getLogger(__name__)

@@ -8,13 +8,12 @@ from datetime import date, datetime
 from typing import TypeAlias
 
 from canopy.errors.v1.reason_pb2 import Reason
-from services.chassis import advisory
-from services.chassis.advisory import LockClass, lock_key
 from services.chassis.postgres import Transaction
 from services.kernel import instruments
 from services.kernel.errors import Refusal, Violation, invalid
 from services.persons.domain.steps import Write
-from services.persons.store import entities
+from services.persons.store import advisory, entities
+from services.persons.store.advisory import LockClass, lock_key
 from services.persons.store.entities import Reference
 from services.persons.store.generations import Attempt
 from services.persons.store.kinds import Kind

@@ -1,6 +1,6 @@
 """finalize_operation_generations: the attempts of operations, each one row, never deleted.
 
-Lock order of a transaction: gate of the generation (chassis.advisory), this row, then the rest.
+Lock order of a transaction: gate of the generation (advisory.py), this row, then the rest.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 
 from asyncpg import Record
 
-from services.chassis.advisory import LockClass, lock_key
 from services.chassis.postgres import Database, Transaction
+from services.persons.store.advisory import LockClass, lock_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

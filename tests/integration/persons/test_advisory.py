@@ -6,9 +6,9 @@ import asyncio
 import uuid
 from collections.abc import Iterable
 
-from services.chassis.advisory import LockClass, close_gate, enter_gate, lock_all, lock_key
 from services.chassis.postgres import Database, Transaction
 from services.kernel.tally import tally
+from services.persons.store.advisory import LockClass, close_gate, enter_gate, lock_all, lock_key
 from tests.postgres import blocked
 from tests.servers import OpenDatabase
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from services.chassis.advisory import LockClass, lock_key
+from services.persons.store.advisory import LockClass, lock_key
 
 SAMPLE = uuid.UUID("6f1c1a52-5f5e-4c7b-9a55-0d3c5b0f4a11").bytes
 
