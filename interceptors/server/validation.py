@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from google.protobuf.message import Message
-
-from canopy.errors.v1.reason_pb2 import Reason
 from interceptors.server.chain import Call, Middleware
-from services.kernel import fields, text
-from services.kernel.errors import Refusal, Violation, invalid
+from services.kernel import fields
 
 
 def validation() -> Middleware:
@@ -18,21 +14,7 @@ def validation() -> Middleware:
 
     @asynccontextmanager
     async def middleware(call: Call) -> AsyncIterator[None]:
-        call.check = check
+        call.check = fields.require_contract
         yield
 
     return middleware
-
-
-def check(message: Message) -> None:
-    """Refuse unknown fields, bring text into form C in place, then refuse whatever breaks a rule.
-
-    Unknown fields come first: dropping them unseen could drop what a newer client means to say.
-    """
-    if fields.has_unknown_fields(message):
-        where = fields.path_of_unknown_field(message)
-        violation = Violation(field=where, rule="unknown_field")
-        raise Refusal(Reason.REASON_UNKNOWN_FIELD, violations=[violation], field=where)
-    text.normalise(message)
-    if broken := fields.violations(message):
-        raise invalid(*broken)

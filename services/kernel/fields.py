@@ -18,9 +18,27 @@ from collections.abc import Iterator
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from canopy.errors.v1.reason_pb2 import Reason
+from services.kernel import text
 from services.kernel.descriptors import map_value
-from services.kernel.errors import Violation
+from services.kernel.errors import Refusal, Violation, invalid
 from services.kernel.field_checks import MAX_VIOLATIONS, check_of
+
+
+def require_contract(message: Message, path: str = "") -> None:
+    """Bring the text of `message` into form C, in place, and refuse a message that breaks its contract.
+
+    path: where it stands in the message that carried it; fields are named from there. Raises Refusal with
+    REASON_UNKNOWN_FIELD or REASON_INVALID_FIELD. Unknown fields come first: dropping them unseen could drop what a
+    newer client means to say.
+    """
+    if has_unknown_fields(message):
+        where = _below(path, path_of_unknown_field(message))
+        unknown = Violation(field=where, rule="unknown_field")
+        raise Refusal(Reason.REASON_UNKNOWN_FIELD, violations=[unknown], field=where)
+    text.normalise(message)
+    if broken := violations(message):
+        raise invalid(*(Violation(field=_below(path, each.field), rule=each.rule) for each in broken))
 
 
 def violations(message: Message) -> list[Violation]:
@@ -49,7 +67,7 @@ def _paths_of_unknown_fields(message: Message, path: str) -> Iterator[str]:
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
-        here = f"{path}.{field.name}" if path else field.name
+        here = _below(path, field.name)
         if map_value(field):
             for entry in value.values():
                 if isinstance(entry, Message):
@@ -59,3 +77,8 @@ def _paths_of_unknown_fields(message: Message, path: str) -> Iterator[str]:
                 yield from _paths_of_unknown_fields(item, f"{here}[{index}]")
         else:
             yield from _paths_of_unknown_fields(value, here)
+
+
+def _below(path: str, field: str) -> str:
+    """Join the path of a message and one within it; either may be ""."""
+    return f"{path}.{field}" if path and field else path or field

@@ -16,10 +16,8 @@ from hashlib import sha256
 from typing import Final
 
 from canopy.applications.v1.finalize_pb2 import FinalizeRequest
-from canopy.errors.v1.reason_pb2 import Reason
 from services.chassis.envelope import read_ring
-from services.kernel import fields, text
-from services.kernel.errors import Refusal, Violation, invalid
+from services.kernel import fields
 from services.kernel.secret import Secret
 
 VERSION: Final = 1
@@ -72,16 +70,5 @@ def canonical_bytes(request: FinalizeRequest, path: str) -> bytes:
     a newer contract, whose place in the bytes is nobody's promise; REASON_INVALID_FIELD for whatever else breaks the
     contract, unknown enum numbers included.
     """
-    if fields.has_unknown_fields(request):
-        where = _below(path, fields.path_of_unknown_field(request))
-        raise Refusal(
-            Reason.REASON_UNKNOWN_FIELD, violations=[Violation(field=where, rule="unknown_field")], field=where
-        )
-    text.normalise(request)
-    if broken := fields.violations(request):
-        raise invalid(*(Violation(field=_below(path, each.field), rule=each.rule) for each in broken))
+    fields.require_contract(request, path)
     return request.SerializeToString(deterministic=True)
-
-
-def _below(path: str, field: str) -> str:
-    return f"{path}.{field}" if field else path

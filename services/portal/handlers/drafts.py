@@ -14,7 +14,6 @@ from canopy.portal.v1 import drafts_service_pb2 as pb
 from canopy.portal.v1.drafts_service_pb2_grpc import DraftsServiceServicer
 from canopy.portal.v1.sessions_service_pb2 import FlowKind
 from services.kernel import fields
-from services.kernel.errors import invalid
 from services.portal.clients.applications import Applications
 from services.portal.domain import strict_json
 from services.portal.domain.origin import require_own_page
@@ -93,8 +92,7 @@ class DraftsHandler(DraftsServiceServicer):
         """Submit the draft; from then on the session opens the application."""
         session = await self._changing(context)
         submit = strict_json.parse(request.data, pb.SubmitDraftRequest)
-        if violations := fields.violations(submit):
-            raise invalid(*violations)
+        fields.require_contract(submit)
         filed = await self._applications.finalize(
             finalize_service_pb2.FinalizeApplicationRequest(
                 application_id=session.subject.application_id,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from canopy.errors.v1.reason_pb2 import Reason
 from services.kernel import fields
-from services.kernel.errors import invalid
+from services.kernel.errors import Refusal, invalid
 from tests.probe import pb
 
 A_UUID = "0190a6e4-5b1c-4c6e-9f0e-3a2b1c4d5e6f"
@@ -206,3 +207,24 @@ def test_unknown_fields_are_found_at_any_depth_and_kept() -> None:
 def test_place_of_an_unknown_field_is_told_without_keys(sample_with_unknown: Any, path: str) -> None:
     """MSH-08: lists by index, maps by their name alone, since a key was sent."""
     assert fields.path_of_unknown_field(sample_with_unknown) == path
+
+
+def test_unknown_fields_come_before_other_violations() -> None:
+    """FIN-09: a newer message is told apart from a broken one."""
+    newer = pb.NewerAsk(word="x" * 21, extra="more").SerializeToString()
+    with pytest.raises(Refusal) as caught:
+        fields.require_contract(pb.Ask.FromString(newer))
+
+    assert caught.value.reason == Reason.REASON_UNKNOWN_FIELD
+
+
+def test_a_broken_field_is_named_from_where_its_message_stands() -> None:
+    """MSH-08: the path begins with that of the message, whose text is in form C from then on."""
+    ask = pb.Ask(word="e\u0301")
+    fields.require_contract(ask, "asks[2]")
+    assert ask.word == "\u00e9"
+
+    with pytest.raises(Refusal) as caught:
+        fields.require_contract(pb.Ask(word="x" * 21), "asks[2]")
+
+    assert caught.value.metadata == {"field": "asks[2].word", "rule": "max_size"}
