@@ -73,9 +73,10 @@ STATUS_CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in g
 class Chain(grpc.aio.ServerInterceptor):
     """Wraps every handler in the stack that `stack_of` gives for its method; the first middleware is the outermost."""
 
-    def __init__(self, stack_of: Callable[[str], Sequence[Middleware]]) -> None:
-        """stack_of: name of a method on the wire → its middleware."""
+    def __init__(self, stack_of: Callable[[str], Sequence[Middleware]], max_message_bytes: int) -> None:
+        """stack_of: name of a method on the wire → its middleware. max_message_bytes: of a request, or an answer."""
         self._stack_of = stack_of
+        self._max_message_bytes = max_message_bytes
         self._wrapped: dict[str, tuple[Any, Any]] = {}
 
     async def intercept_service(
@@ -90,19 +91,23 @@ class Chain(grpc.aio.ServerInterceptor):
             return None
         known, wrapped = self._wrapped.get(method, (None, None))
         if known is not handler:
-            wrapped = _wrap(handler, method, self._stack_of(method))
+            wrapped = _wrap(handler, method, self._stack_of(method), self._max_message_bytes)
             self._wrapped[method] = (handler, wrapped)
         return wrapped
 
 
-def _wrap(handler: Any, method: str, stack: Sequence[Middleware]) -> Any:
+def _wrap(handler: Any, method: str, stack: Sequence[Middleware], max_message_bytes: int) -> Any:
     """Build the handler that gRPC calls instead of `handler`.
 
     Requests come to us as bytes and are decoded inside the stack: one that cannot be is refused like any other.
     They are waited for inside it, too, so to gRPC every method takes a stream of requests: it would wait for the one
     request of a unary call before anybody has asked who calls, and for as long as the other side likes.
     """
-    decode, encode = handler.request_deserializer, handler.response_serializer
+    encode = handler.response_serializer
+
+    def decode(data: bytes) -> Message:
+        _require_size(data, max_message_bytes)
+        return handler.request_deserializer(data)
 
     async def request_of(requests: AsyncIterator[bytes], context: Any, call: Call) -> Any:
         if handler.request_streaming:
@@ -112,7 +117,9 @@ def _wrap(handler: Any, method: str, stack: Sequence[Middleware]) -> Any:
     async def answer_once(requests: Any, context: Any) -> Any:
         inner = handler.stream_unary if handler.request_streaming else handler.unary_unary
         async with _served(method, stack, context, streams_answer=False) as call:
-            return encode(await inner(await request_of(requests, context, call), context))
+            answer = encode(await inner(await request_of(requests, context, call), context))
+            _require_size(answer, max_message_bytes)
+            return answer
 
     async def answer_with_stream(requests: Any, context: Any) -> None:
         inner = handler.stream_stream if handler.request_streaming else handler.unary_stream
@@ -154,6 +161,12 @@ def _code_set_on(context: Any) -> int:
     """Return the code that a servicer which is not ours has set by itself; OK where none has."""
     code = context.code()
     return code.value[0] if isinstance(code, grpc.StatusCode) else code or OK
+
+
+def _require_size(data: bytes, most: int) -> None:
+    """Refuse a message, sent or to be sent, that is too large. gRPC's own limit lies beyond and gives no reason."""
+    if len(data) > most:
+        raise Refusal(Reason.REASON_MESSAGE_TOO_LARGE)
 
 
 def _decode(data: bytes, decode: Callable[[bytes], Message], call: Call) -> Message:

@@ -34,6 +34,7 @@ from services.kernel.policy import Access, access_of, methods_of
 INFRASTRUCTURE = frozenset({"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"})
 DEFAULT_DEADLINE_SECONDS = 30.0
 DEFAULT_MAX_CALLS = 256
+DEFAULT_MAX_MESSAGE_BYTES = 4_194_304
 
 
 def server_stack(
@@ -42,9 +43,11 @@ def server_stack(
     *,
     default_deadline_seconds: float = DEFAULT_DEADLINE_SECONDS,
     max_calls: int = DEFAULT_MAX_CALLS,
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
 ) -> grpc.aio.ServerInterceptor:
     """Build the one interceptor of a server that serves `services`, at most `max_calls` calls at once.
 
+    max_message_bytes: largest request, and largest answer of a method that gives one.
     Raises MissingPolicyError where a method of theirs has no access policy: such a process must not start.
     """
     policies = {name: access_of(method) for name, method in methods_of(services).items()}
@@ -55,7 +58,7 @@ def server_stack(
         service = method.strip("/").partition("/")[0]
         return infrastructure if service in INFRASTRUCTURE else ours
 
-    return Chain(stack_of)
+    return Chain(stack_of, max_message_bytes)
 
 
 def middleware(

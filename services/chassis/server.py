@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Final
 
 import grpc
@@ -56,6 +57,13 @@ class Servicer:
     descriptor: ServiceDescriptor
     add: Callable[[Any, grpc.aio.Server], None]
     implementation: object
+
+    @classmethod
+    def of(cls, messages: ModuleType, stubs: ModuleType, implementation: object) -> Servicer:
+        """Serve the one service of a proto file. messages, stubs: what was generated from it, …_pb2 and …_pb2_grpc."""
+        [descriptor] = messages.DESCRIPTOR.services_by_name.values()
+        add = getattr(stubs, f"add_{descriptor.name}Servicer_to_server")
+        return cls(descriptor=descriptor, add=add, implementation=implementation)
 
 
 class BootError(Exception):
@@ -118,8 +126,9 @@ async def _add_health_and_reflection(server: grpc.aio.Server, names: list[str]) 
 def _options(config: ServerConfig) -> list[tuple[str, int]]:
     return [
         ("grpc.so_reuseport", 0),  # on by default, it lets two servers share a port by accident
-        ("grpc.max_receive_message_length", config.max_message_bytes),
-        ("grpc.max_send_message_length", config.max_message_bytes),
+        # The stack refuses what is larger than the knob, with a reason; gRPC does beyond twice that, without one.
+        ("grpc.max_receive_message_length", 2 * config.max_message_bytes),
+        ("grpc.max_send_message_length", 2 * config.max_message_bytes),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", _PING_INTERVAL_MS),
     ]

@@ -171,6 +171,7 @@ def _interceptors(service: Service, config: ProcessConfig, verifier: JwksVerifie
         verifier,
         default_deadline_seconds=config.server.default_deadline_seconds,
         max_calls=config.server.max_concurrent_rpcs,
+        max_message_bytes=config.server.max_message_bytes,
     )
 
 
