@@ -73,8 +73,8 @@ class HouseholdsServiceServicer:
 
     def BatchGetHouseholds(self, request, context):
         """Households as they stood on `as_of`, with the members and incomes that held that day, one entry per id, in the order
-        of the request.
-        Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT.
+        of the request. Households are of any size: ask for fewer where an answer would be too large.
+        Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT, REASON_MESSAGE_TOO_LARGE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

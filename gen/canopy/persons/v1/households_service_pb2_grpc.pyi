@@ -35,8 +35,8 @@ class HouseholdsServiceStub:
     def __new__(cls, channel: _aio.Channel) -> HouseholdsServiceAsyncStub: ...
     BatchGetHouseholds: _grpc.UnaryUnaryMultiCallable[_households_service_pb2.BatchGetHouseholdsRequest, _households_service_pb2.BatchGetHouseholdsResponse]
     """Households as they stood on `as_of`, with the members and incomes that held that day, one entry per id, in the order
-    of the request.
-    Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT.
+    of the request. Households are of any size: ask for fewer where an answer would be too large.
+    Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT, REASON_MESSAGE_TOO_LARGE.
     """
     ListHouseholds: _grpc.UnaryUnaryMultiCallable[_households_service_pb2.ListHouseholdsRequest, _households_service_pb2.ListHouseholdsResponse]
     """Households as they stood on `as_of`, all of them, in pages by id. Those of a finalize that is not released are left out.
@@ -66,8 +66,8 @@ class HouseholdsServiceAsyncStub(HouseholdsServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     BatchGetHouseholds: _aio.UnaryUnaryMultiCallable[_households_service_pb2.BatchGetHouseholdsRequest, _households_service_pb2.BatchGetHouseholdsResponse]  # type: ignore[assignment]
     """Households as they stood on `as_of`, with the members and incomes that held that day, one entry per id, in the order
-    of the request.
-    Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT.
+    of the request. Households are of any size: ask for fewer where an answer would be too large.
+    Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT, REASON_MESSAGE_TOO_LARGE.
     """
     ListHouseholds: _aio.UnaryUnaryMultiCallable[_households_service_pb2.ListHouseholdsRequest, _households_service_pb2.ListHouseholdsResponse]  # type: ignore[assignment]
     """Households as they stood on `as_of`, all of them, in pages by id. Those of a finalize that is not released are left out.
@@ -100,8 +100,8 @@ class HouseholdsServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_households_service_pb2.BatchGetHouseholdsResponse, _abc.Awaitable[_households_service_pb2.BatchGetHouseholdsResponse]]:
         """Households as they stood on `as_of`, with the members and incomes that held that day, one entry per id, in the order
-        of the request.
-        Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT.
+        of the request. Households are of any size: ask for fewer where an answer would be too large.
+        Errors: REASON_INVALID_FIELD, REASON_KNOWN_AT_TOO_RECENT, REASON_MESSAGE_TOO_LARGE.
         """
 
     @_abc_1.abstractmethod
