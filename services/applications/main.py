@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from canopy.applications.v1 import applications_service_pb2, drafts_service_pb2, finalize_service_pb2
-from canopy.applications.v1.applications_service_pb2_grpc import add_ApplicationsServiceServicer_to_server
-from canopy.applications.v1.drafts_service_pb2_grpc import add_DraftsServiceServicer_to_server
-from canopy.applications.v1.finalize_service_pb2_grpc import add_FinalizeServiceServicer_to_server
+from canopy.applications.v1 import (
+    applications_service_pb2,
+    applications_service_pb2_grpc,
+    drafts_service_pb2,
+    drafts_service_pb2_grpc,
+    finalize_service_pb2,
+    finalize_service_pb2_grpc,
+)
 from services.applications.clients.persons import PersonsFinalize
 from services.applications.config import ApplicationsConfig
 from services.applications.domain.drafts import Drafts
@@ -65,23 +69,13 @@ async def build(config: ApplicationsConfig) -> AsyncIterator[Service]:
             yield Service(
                 name=NAME,
                 servicers=[
-                    Servicer(
-                        descriptor=drafts_service_pb2.DESCRIPTOR.services_by_name["DraftsService"],
-                        add=add_DraftsServiceServicer_to_server,
-                        implementation=DraftsHandler(
-                            Drafts(db, verifiers, pepper, config.drafts), Logins(db, verifiers)
-                        ),
+                    Servicer.of(
+                        drafts_service_pb2,
+                        drafts_service_pb2_grpc,
+                        DraftsHandler(Drafts(db, verifiers, pepper, config.drafts), Logins(db, verifiers)),
                     ),
-                    Servicer(
-                        descriptor=applications_service_pb2.DESCRIPTOR.services_by_name["ApplicationsService"],
-                        add=add_ApplicationsServiceServicer_to_server,
-                        implementation=ApplicationsHandler(db),
-                    ),
-                    Servicer(
-                        descriptor=finalize_service_pb2.DESCRIPTOR.services_by_name["FinalizeService"],
-                        add=add_FinalizeServiceServicer_to_server,
-                        implementation=FinalizeHandler(db, finalizer),
-                    ),
+                    Servicer.of(applications_service_pb2, applications_service_pb2_grpc, ApplicationsHandler(db)),
+                    Servicer.of(finalize_service_pb2, finalize_service_pb2_grpc, FinalizeHandler(db, finalizer)),
                 ],
                 workers=[
                     drainer.worker,

@@ -48,26 +48,10 @@ async def build(config: PersonsConfig) -> AsyncIterator[Service]:
         yield Service(
             name=NAME,
             servicers=[
-                Servicer(
-                    descriptor=persons_service_pb2.DESCRIPTOR.services_by_name["PersonsService"],
-                    add=persons_service_pb2_grpc.add_PersonsServiceServicer_to_server,
-                    implementation=PersonsHandler(lookups),
-                ),
-                Servicer(
-                    descriptor=households_service_pb2.DESCRIPTOR.services_by_name["HouseholdsService"],
-                    add=households_service_pb2_grpc.add_HouseholdsServiceServicer_to_server,
-                    implementation=HouseholdsHandler(lookups),
-                ),
-                Servicer(
-                    descriptor=finalize_service_pb2.DESCRIPTOR.services_by_name["FinalizeService"],
-                    add=finalize_service_pb2_grpc.add_FinalizeServiceServicer_to_server,
-                    implementation=finalize,
-                ),
-                Servicer(
-                    descriptor=steward_service_pb2.DESCRIPTOR.services_by_name["StewardService"],
-                    add=steward_service_pb2_grpc.add_StewardServiceServicer_to_server,
-                    implementation=StewardHandler(),
-                ),
+                Servicer.of(persons_service_pb2, persons_service_pb2_grpc, PersonsHandler(lookups)),
+                Servicer.of(households_service_pb2, households_service_pb2_grpc, HouseholdsHandler(lookups)),
+                Servicer.of(finalize_service_pb2, finalize_service_pb2_grpc, finalize),
+                Servicer.of(steward_service_pb2, steward_service_pb2_grpc, StewardHandler()),
             ],
             workers=[drainer.worker, EvictionGuard(client).worker],
             checks={"database": db.ping},

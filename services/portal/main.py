@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from canopy.portal.v1 import applications_service_pb2, drafts_service_pb2, sessions_service_pb2
-from canopy.portal.v1.applications_service_pb2_grpc import add_ApplicationsServiceServicer_to_server
-from canopy.portal.v1.drafts_service_pb2_grpc import add_DraftsServiceServicer_to_server
-from canopy.portal.v1.sessions_service_pb2_grpc import add_SessionsServiceServicer_to_server
+from canopy.portal.v1 import (
+    applications_service_pb2,
+    applications_service_pb2_grpc,
+    drafts_service_pb2,
+    drafts_service_pb2_grpc,
+    sessions_service_pb2,
+    sessions_service_pb2_grpc,
+)
 from services.chassis.channel import dial
 from services.chassis.service import Service, Servicer, run
 from services.chassis.tokens import ClientCredentials
@@ -40,20 +44,14 @@ async def build(config: PortalConfig) -> AsyncIterator[Service]:
         yield Service(
             name=NAME,
             servicers=[
-                Servicer(
-                    descriptor=sessions_service_pb2.DESCRIPTOR.services_by_name["SessionsService"],
-                    add=add_SessionsServiceServicer_to_server,
-                    implementation=SessionsHandler(sessions, applications, origins),
+                Servicer.of(
+                    sessions_service_pb2, sessions_service_pb2_grpc, SessionsHandler(sessions, applications, origins)
                 ),
-                Servicer(
-                    descriptor=drafts_service_pb2.DESCRIPTOR.services_by_name["DraftsService"],
-                    add=add_DraftsServiceServicer_to_server,
-                    implementation=DraftsHandler(sessions, applications, origins),
+                Servicer.of(
+                    drafts_service_pb2, drafts_service_pb2_grpc, DraftsHandler(sessions, applications, origins)
                 ),
-                Servicer(
-                    descriptor=applications_service_pb2.DESCRIPTOR.services_by_name["ApplicationsService"],
-                    add=add_ApplicationsServiceServicer_to_server,
-                    implementation=ApplicationsHandler(sessions, applications),
+                Servicer.of(
+                    applications_service_pb2, applications_service_pb2_grpc, ApplicationsHandler(sessions, applications)
                 ),
             ],
             workers=[guard.worker],
