@@ -30,7 +30,6 @@ from tests.probe import pb
     [
         (Refusal(Reason.REASON_DRAFT_NOT_FOUND), ClientFailure.NOT_FOUND, False),
         (Refusal(Reason.REASON_GENERATION_ABSENT), ClientFailure.CONFLICT, False),
-        (Refusal(Reason.REASON_PERIOD_OVERLAP), ClientFailure.CONFLICT, False),
         (Refusal(Reason.REASON_STEP_UNKNOWN, field="steps[0]"), ClientFailure.UNPROCESSABLE, False),
         (Refusal(Reason.REASON_RELEASE_BLOCKED), ClientFailure.UNPROCESSABLE, False),
         (Refusal(Reason.REASON_CREDENTIALS_NOT_ACCEPTED), ClientFailure.AUTH, False),
