@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Final
 
-OVERALL_SECONDS = 90.0
+OVERALL_SECONDS: Final = 90.0
 """One deadline over everything that a logical call does, where its caller has less time than that to lose: that."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from google.protobuf import descriptor_pool
@@ -15,7 +15,7 @@ from interceptors.client.status import certainly_refused, details_of
 from services.kernel.ids import new_id
 from services.kernel.policy import Idempotency, idempotency_of
 
-IDEMPOTENCY_KEY = "idempotency-key"
+IDEMPOTENCY_KEY: Final = "idempotency-key"
 
 
 def retry(policy: RetryPolicy) -> Middleware:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -32,7 +32,7 @@ _KINDS: Mapping[grpc.StatusCode, ClientFailure] = {
 }
 # Codes by which a service of ours says that it did not do it. The others, as INTERNAL and UNAVAILABLE, can follow a
 # commit.
-_REFUSALS = frozenset(
+_REFUSALS: Final = frozenset(
     {
         _Code.UNAUTHENTICATED,
         _Code.PERMISSION_DENIED,

@@ -6,7 +6,7 @@ Of a streaming method, the time to its first message. No message content, no exc
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from opentelemetry import trace
@@ -17,7 +17,7 @@ from interceptors.client.chain import Call, Send
 from services.kernel import instruments
 from services.kernel.errors import ClientError
 
-_PROPAGATOR = TraceContextTextMapPropagator()
+_PROPAGATOR: Final = TraceContextTextMapPropagator()
 _OK: int = grpc.StatusCode.OK.value[0]
 _CANCELLED: int = grpc.StatusCode.CANCELLED.value[0]
 

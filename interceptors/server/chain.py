@@ -20,7 +20,7 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -29,8 +29,8 @@ from canopy.errors.v1.reason_pb2 import Reason
 from services.kernel.deadline import Deadline
 from services.kernel.errors import Refusal
 
-OK = 0
-_END = object()
+OK: Final = 0
+_END: Final = object()
 
 
 def _accept(_message: Message) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from canopy.errors.v1.reason_pb2 import Reason
 from interceptors.server.chain import Call, Middleware, bounded
@@ -12,9 +13,9 @@ from services.kernel.deadline import Deadline
 from services.kernel.errors import Refusal
 
 # Taken off the client's deadline, so that our answer still finds the client waiting: it learns what ran out, and where.
-REPORTING_SECONDS = 0.02
+REPORTING_SECONDS: Final = 0.02
 # gRPC rounds a deadline up by as much as this on its way, so the client leaves before the time we are told.
-ROUNDING = 0.01
+ROUNDING: Final = 0.01
 
 
 def deadline(default_seconds: float) -> Middleware:

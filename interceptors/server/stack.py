@@ -17,6 +17,7 @@ client, and no validation, because their contracts are not ours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
@@ -31,10 +32,10 @@ from interceptors.server.telemetry import telemetry
 from interceptors.server.validation import validation
 from services.kernel.policy import Access, access_of, methods_of
 
-INFRASTRUCTURE = frozenset({"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"})
-DEFAULT_DEADLINE_SECONDS = 30.0
-DEFAULT_MAX_CALLS = 256
-DEFAULT_MAX_MESSAGE_BYTES = 4_194_304
+INFRASTRUCTURE: Final = frozenset({"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"})
+DEFAULT_DEADLINE_SECONDS: Final = 30.0
+DEFAULT_MAX_CALLS: Final = 256
+DEFAULT_MAX_MESSAGE_BYTES: Final = 4_194_304
 
 
 def server_stack(

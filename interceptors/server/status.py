@@ -7,6 +7,7 @@ import math
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import grpc
 from google.protobuf.message import Message
@@ -18,9 +19,9 @@ from interceptors.server.chain import Aborted, Call, Middleware
 from services.kernel.errors import ClientError, ClientFailure, Refusal, sentence
 from services.kernel.policy import failure_of
 
-_FRAMES = 30
+_FRAMES: Final = 30
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 def status() -> Middleware:

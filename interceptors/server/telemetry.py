@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import grpc
 from opentelemetry import trace
@@ -16,7 +17,7 @@ from canopy.errors.v1.reason_pb2 import Reason
 from interceptors.server.chain import Call, Middleware
 from services.kernel import instruments
 
-_PROPAGATOR = TraceContextTextMapPropagator()
+_PROPAGATOR: Final = TraceContextTextMapPropagator()
 _CANCELLED: int = grpc.StatusCode.CANCELLED.value[0]
 # Codes that mean a fault on our side; a refusal is a correct answer and no error of the span.
 _FAULTS: frozenset[int] = frozenset(

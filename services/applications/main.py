@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from canopy.applications.v1 import (
     applications_service_pb2,
@@ -38,8 +39,8 @@ from services.chassis.tokens import ClientCredentials
 from services.chassis.valkey import EvictionGuard
 from services.kernel.clock import SystemClock
 
-NAME = "canopy-applications"
-PERSONS = "canopy-persons"
+NAME: Final = "canopy-applications"
+PERSONS: Final = "canopy-persons"
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from services.kernel import instruments
 from services.kernel.errors import label
 from services.kernel.tally import uncounted
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 _random: Final = random.SystemRandom()
 
 FIRST_BACKOFF_SECONDS: Final = 0.1

@@ -27,7 +27,7 @@ from services.chassis.config import knob
 from services.kernel import instruments
 from services.kernel.errors import label
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 STREAM: Final = "canopy.events"
 DEAD_STREAM: Final = "canopy.events.dead"

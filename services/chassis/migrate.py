@@ -30,8 +30,8 @@ NO_TRANSACTION: Final = "-- no-transaction"
 _FILE_NAME: Final = re.compile(r"(?P<number>[0-9]{4})_(?P<stage>pre|post)_(?P<name>[a-z0-9_]+)\.sql")
 _LOCK_PAUSE_SECONDS: Final = 0.1
 
-TRY_LOCK = "SELECT pg_try_advisory_lock($1)"
-CREATE_LEDGER = """
+TRY_LOCK: Final = "SELECT pg_try_advisory_lock($1)"
+CREATE_LEDGER: Final = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
   line       TEXT        NOT NULL,
   number     INTEGER     NOT NULL,
@@ -41,12 +41,12 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
   PRIMARY KEY (line, number)
 )
 """
-SELECT_APPLIED = """
+SELECT_APPLIED: Final = """
 SELECT number, name, sha256
   FROM schema_migrations
  WHERE line = $1
 """
-INSERT_APPLIED = """
+INSERT_APPLIED: Final = """
 INSERT INTO schema_migrations (line, number, name, sha256)
 VALUES ($1, $2, $3, $4)
 """

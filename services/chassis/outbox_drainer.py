@@ -29,7 +29,7 @@ from services.chassis.postgres import Database
 from services.kernel import failpoint, instruments
 from services.kernel.failpoint import Failpoint
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

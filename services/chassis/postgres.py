@@ -39,7 +39,7 @@ _FIRST_PAUSE_SECONDS: Final = 0.01
 _LONGEST_PAUSE_SECONDS: Final = 0.5
 _CLOSE_SECONDS: Final = 5.0
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 _random: Final = random.SystemRandom()
 
 

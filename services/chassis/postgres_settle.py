@@ -16,7 +16,7 @@ Reread: TypeAlias = Callable[[Transaction], Awaitable[T | None]]
 
 _PAUSE_SECONDS: Final = 0.05
 
-SESSION_LIVES = """
+SESSION_LIVES: Final = """
 SELECT EXISTS (
   SELECT FROM pg_stat_activity
    WHERE pid = $1                    -- integer, of the session that sent the COMMIT

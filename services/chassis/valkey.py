@@ -23,7 +23,7 @@ from services.chassis.background import Worker
 from services.chassis.config import knob
 from services.kernel.secret import Secret
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

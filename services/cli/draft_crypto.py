@@ -12,26 +12,29 @@ import hashlib
 import struct
 import unicodedata
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 import nacl.bindings
 import nacl.exceptions
 import nacl.utils
 
-KDF_ARGON2ID = 1
-KEY_BYTES = 32
-NONCE_BYTES = 24
-TAG_BYTES = 16
-SALT_BYTES = 16
+KDF_ARGON2ID: Final = 1
+KEY_BYTES: Final = 32
+NONCE_BYTES: Final = 24
+TAG_BYTES: Final = 16
+SALT_BYTES: Final = 16
 
-KIB = 1024
-SMALL_STEP, SMALL_LIMIT = 4 * KIB, 64 * KIB
-LARGE_STEP, LARGE_LIMIT = 16 * KIB, 256 * KIB
+KIB: Final = 1024
+SMALL_STEP: Final = 4 * KIB
+SMALL_LIMIT: Final = 64 * KIB
+LARGE_STEP: Final = 16 * KIB
+LARGE_LIMIT: Final = 256 * KIB
 
-MIN_MEMORY_KIB = 32 * KIB
-MIN_MEMORY_PASSES_KIB = 192 * KIB
-MAX_MEMORY_KIB = 1024 * KIB
-MAX_PASSES = 24
+MIN_MEMORY_KIB: Final = 32 * KIB
+MIN_MEMORY_PASSES_KIB: Final = 192 * KIB
+MAX_MEMORY_KIB: Final = 1024 * KIB
+MAX_PASSES: Final = 24
 
 
 class DraftCryptoError(Exception):

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import aiohttp
 from google.protobuf import json_format
@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 
 M = TypeVar("M", bound=Message)
 
-TIMEOUT_SECONDS = 90.0
+TIMEOUT_SECONDS: Final = 90.0
 
 
 class EdgeError(Exception):

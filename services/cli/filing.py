@@ -9,6 +9,7 @@ import json
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from google.protobuf import json_format
@@ -21,8 +22,8 @@ from services.cli import draft_crypto
 from services.cli.draft_crypto import Context, Derivation, Sealed
 from services.cli.edge_client import EdgeClient
 
-SCHEMA_VERSION = 1
-MAX_FILE_BYTES = 200 * 1024
+SCHEMA_VERSION: Final = 1
+MAX_FILE_BYTES: Final = 200 * 1024
 
 
 class FilingError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import grpc
 
@@ -11,7 +12,7 @@ from canopy.persons.v1.households_service_pb2_grpc import HouseholdsServiceStub
 from canopy.persons.v1.persons_service_pb2 import BatchGetPersonsRequest, PersonEntry
 from canopy.persons.v1.persons_service_pb2_grpc import PersonsServiceStub
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS: Final = 30.0
 
 
 def persons(channel: grpc.Channel, token: str, ids: Sequence[str], as_of: str) -> list[PersonEntry]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
@@ -31,7 +31,7 @@ from services.cli.filing import Credentials, OpenDraft
 
 Tell = Callable[[str, str], None]  # what happened, and a detail
 
-EVENTS_MS = 20_000  # longest wait for the next event
+EVENTS_MS: Final = 20_000  # longest wait for the next event
 
 
 class WalkError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from aiohttp import web
 
@@ -17,7 +18,7 @@ from services.identity.store.clients import ClientsFile
 from services.identity.store.keys import KeyFolder
 from services.kernel.clock import SystemClock
 
-NAME = "canopy-identity"
+NAME: Final = "canopy-identity"
 
 
 @asynccontextmanager

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
-SERVICE_ROLE = "service"
+SERVICE_ROLE: Final = "service"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Caller:
         return self.service or self.azp
 
 
-ANONYMOUS = Caller(subject="")
+ANONYMOUS: Final = Caller(subject="")
 
 _current: ContextVar[Caller] = ContextVar("canopy_caller", default=ANONYMOUS)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
+from typing import Final
 
-FIRST_YEAR = 1850
-LAST_YEAR = 2200
+FIRST_YEAR: Final = 1850
+LAST_YEAR: Final = 2200
 
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+_DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_MONTH: Final = re.compile(r"([0-9]{4})-([0-9]{2})")
 
 
 def parse_date(text: str) -> date:

@@ -18,7 +18,7 @@ from typing import Final, Self, TypeAlias
 
 VARIABLE: Final = "CANOPY_FAILPOINTS"
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Failpoint(StrEnum):

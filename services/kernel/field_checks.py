@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -20,16 +20,16 @@ from services.kernel.descriptors import map_key, map_value, message_type
 from services.kernel.errors import Violation
 from services.kernel.policy import rules_of
 
-MAX_VIOLATIONS = 50
-DEFAULT_MAX_CHARACTERS = 1_000
-DEFAULT_MAX_NAME = 100
-DEFAULT_MAX_BYTES = 1 << 20
-DEFAULT_MAX_ITEMS = 500
+MAX_VIOLATIONS: Final = 50
+DEFAULT_MAX_CHARACTERS: Final = 1_000
+DEFAULT_MAX_NAME: Final = 100
+DEFAULT_MAX_BYTES: Final = 1 << 20
+DEFAULT_MAX_ITEMS: Final = 500
 
 Check: TypeAlias = Callable[[Any], Sequence[Violation]]
 
 _FINE: Sequence[Violation] = ()
-_FLOATS = frozenset({FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE})
+_FLOATS: Final = frozenset({FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE})
 
 
 @cache

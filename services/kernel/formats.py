@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from canopy.options.v1.field_pb2 import Format
 from services.kernel import dates
 
 # Postal codes: 50 States, DC, and the territories AS GU MP PR VI.
-_STATES = (
+_STATES: Final = (
     "A[KLRSZ]|C[AOT]|D[CE]|FL|G[AU]|HI|I[ADLN]|K[SY]|LA|M[ADEINOPST]|N[CDEHJMVY]|O[HKR]|P[AR]|RI|S[CD]|T[NX]|UT|V[AIT]"
     "|W[AIVY]"
 )
 
-_NAME_HYPHENS = "-\u2010\u2011\u058a\u05be"
-_NAME_SPACES = " \u00a0"
-_NAME_ANYWHERE = frozenset("'\u2019\u02bc\u05f3." + _NAME_HYPHENS + _NAME_SPACES)
+_NAME_HYPHENS: Final = "-\u2010\u2011\u058a\u05be"
+_NAME_SPACES: Final = " \u00a0"
+_NAME_ANYWHERE: Final = frozenset("'\u2019\u02bc\u05f3." + _NAME_HYPHENS + _NAME_SPACES)
 # Catalan col·legi, the katakana dot between the parts of a foreign name, joiners of Persian and Indic scripts.
-_NAME_BETWEEN_LETTERS = frozenset("\u00b7\u30fb\u200c\u200d")
+_NAME_BETWEEN_LETTERS: Final = frozenset("\u00b7\u30fb\u200c\u200d")
 
 
 def _is_letter(character: str) -> bool:
@@ -65,7 +66,7 @@ def _spelt(pattern: str) -> Callable[[str], bool]:
     return lambda text: match(text) is not None
 
 
-_EMAIL = _spelt(
+_EMAIL: Final = _spelt(
     r"[^\s@\"(),:;<>\[\\\]\x00-\x20\x7f]{1,64}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]"
 )
 

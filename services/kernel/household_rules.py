@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
+from typing import Final
 
 from canopy.persons.v1.household_pb2 import HouseholdDetails, MemberDetails, NoFixedAddress, PersonRef
 from canopy.persons.v1.income_pb2 import Frequency, IncomeDetails
@@ -31,10 +32,10 @@ from canopy.persons.v1.person_pb2 import (
 from services.kernel.dates import FIRST_YEAR, LAST_YEAR, Month, parse_date
 from services.kernel.errors import Violation
 
-_PRECISIONS = frozenset(DatePrecision.values()) - {DatePrecision.DATE_PRECISION_UNSPECIFIED}
-_YEAR = re.compile(r"[0-9]{4}")
+_PRECISIONS: Final = frozenset(DatePrecision.values()) - {DatePrecision.DATE_PRECISION_UNSPECIFIED}
+_YEAR: Final = re.compile(r"[0-9]{4}")
 # Never issued: areas 000, 666 and 9xx, group 00, serial 0000.
-_SSN = re.compile(r"(?!000|666|9)[0-9]{3}(?!00)[0-9]{2}(?!0000)[0-9]{4}")
+_SSN: Final = re.compile(r"(?!000|666|9)[0-9]{3}(?!00)[0-9]{2}(?!0000)[0-9]{4}")
 
 
 def person_violations(details: PersonDetails, path: str = "", *, on: date) -> list[Violation]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor, ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
@@ -18,7 +18,7 @@ from canopy.errors.v1.reason_pb2 import Reason
 from canopy.options.v1 import access_pb2, error_pb2, field_pb2
 from canopy.options.v1.field_pb2 import Field
 
-DEFAULT_BODY_BYTES = 1 << 20
+DEFAULT_BODY_BYTES: Final = 1 << 20
 
 
 class MissingPolicyError(LookupError):

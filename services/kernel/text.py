@@ -11,17 +11,17 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from services.kernel.descriptors import map_value
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_BIDI = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_BIDI: Final = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 # Anything but white space and the default-ignorable code points that take no room (Unicode, DerivedCoreProperties).
-_VISIBLE = re.compile(
+_VISIBLE: Final = re.compile(
     r"[^\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from canopy.portal.v1 import (
     applications_service_pb2,
@@ -24,7 +25,7 @@ from services.portal.handlers.applications import ApplicationsHandler
 from services.portal.handlers.drafts import DraftsHandler
 from services.portal.handlers.sessions import SessionsHandler
 
-NAME = "canopy-portal"
+NAME: Final = "canopy-portal"
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from datetime import date
+from typing import Final
 
 import grpc
 
@@ -19,7 +20,7 @@ from canopy.persons.v1.finalize_service_pb2_grpc import FinalizeServiceStub
 from canopy.persons.v1.step_pb2 import Step, StepKey, StepReceipt
 from services.kernel.errors import ClientError, ClientFailure
 
-_APPLY = "/canopy.persons.v1.FinalizeService/ApplyFinalizeSteps"
+_APPLY: Final = "/canopy.persons.v1.FinalizeService/ApplyFinalizeSteps"
 
 
 class PersonsFinalize:

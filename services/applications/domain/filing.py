@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import date
+from typing import Final
 
 from canopy.applications.v1.application_pb2 import Confidentiality, FilingKind
 from canopy.applications.v1.finalize_pb2 import Contact, ContactKind, FiledPerson, FinalizeRequest
@@ -21,7 +22,7 @@ from services.kernel.household_rules import (
     person_violations,
 )
 
-_ADDRESS_CONFIDENTIAL = frozenset(
+_ADDRESS_CONFIDENTIAL: Final = frozenset(
     {
         Confidentiality.CONFIDENTIALITY_ADDRESS_CONFIDENTIAL,
         Confidentiality.CONFIDENTIALITY_BOTH,

@@ -36,7 +36,7 @@ from services.kernel.clock import Clock
 from services.kernel.errors import ClientError, Refusal, invalid, label
 from services.kernel.failpoint import Failpoint
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 REQUEST: Final = "request"
 """Where the filing stands in FinalizeApplicationRequest: paths of violations begin with it."""

@@ -17,7 +17,7 @@ from services.kernel import failpoint, instruments, tally
 from services.kernel.errors import Refusal, label
 from services.kernel.failpoint import Failpoint
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 
 class Lease:

@@ -21,7 +21,7 @@ from services.kernel import failpoint, instruments
 from services.kernel.errors import ClientError
 from services.kernel.failpoint import Failpoint
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 # What persons will answer again, however often it is asked.
 _FOR_GOOD: Final = frozenset(

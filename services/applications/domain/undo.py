@@ -21,7 +21,7 @@ from services.kernel import failpoint, instruments
 from services.kernel.errors import ClientError, Refusal
 from services.kernel.failpoint import Failpoint
 
-_log = logging.getLogger(__name__)
+_log: Final = logging.getLogger(__name__)
 
 _NOT_YET: Final = frozenset({Reason.REASON_GENERATION_NOT_EMPTY, Reason.REASON_GENERATION_SEALED})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -21,7 +21,7 @@ from services.applications.store.operations import Attempt
 from services.chassis.postgres import Database
 from services.kernel.errors import Refusal
 
-_STATES = {
+_STATES: Final = {
     Status.IN_PROGRESS: pb.OPERATION_STATE_IN_PROGRESS,
     Status.COMPENSATING: pb.OPERATION_STATE_COMPENSATING,
     Status.COMPLETED: pb.OPERATION_STATE_COMPLETED,

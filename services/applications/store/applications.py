@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 import asyncpg
 
@@ -24,7 +24,7 @@ from canopy.applications.v1.application_pb2 import (
 from services.chassis.postgres import Database
 
 # One statement, so that application and determinations are of one moment; the application's columns repeat.
-GET_APPLICATION = """
+GET_APPLICATION: Final = """
 SELECT a.application_id, c.code, a.kind, a.status, a.household_id, a.submitted_by, a.programs_requested,
        a.submission_channel, a.confidentiality, a.recovery_locked, a.received_at, a.filing_date, a.basis_date,
        d.person_id, d.program, d.state, d.decided_on, d.reason, d.effective_from, d.notice_date

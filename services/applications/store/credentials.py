@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from typing import Final
 
 from services.applications.store.peppered import Sealed
 from services.chassis.postgres import Database
@@ -38,7 +39,7 @@ class Login:
     filed: bool
 
 
-INSERT_CODE = """
+INSERT_CODE: Final = """
 INSERT INTO application_id_codes (application_id, code)
 VALUES ($1, $2)                         -- uuid, code
     ON CONFLICT (code) DO NOTHING
@@ -50,7 +51,7 @@ async def insert_code(tx: Transaction, application_id: uuid.UUID, code: str) -> 
     return await tx.execute(INSERT_CODE, application_id, code) == "INSERT 0 1"
 
 
-INSERT_VERIFIER = """
+INSERT_VERIFIER: Final = """
 INSERT INTO passcode_hashes (application_id, salt, memory_kib, passes, verifier, pepper_kid)
 VALUES ($1, $2, $3, $4, $5, $6)
 RETURNING credential_epoch
@@ -70,11 +71,11 @@ async def insert_verifier(tx: Transaction, application_id: uuid.UUID, verifier: 
     )
 
 
-DELETE_CODE = """
+DELETE_CODE: Final = """
 DELETE FROM application_id_codes
  WHERE application_id = $1              -- uuid
 """
-DELETE_VERIFIER = """
+DELETE_VERIFIER: Final = """
 DELETE FROM passcode_hashes
  WHERE application_id = $1              -- uuid
 """
@@ -86,7 +87,7 @@ async def delete(tx: Transaction, application_id: uuid.UUID) -> None:
     await tx.execute(DELETE_VERIFIER, application_id)
 
 
-FIND_LOGIN = """
+FIND_LOGIN: Final = """
 SELECT c.application_id, h.salt, h.memory_kib, h.passes, h.verifier, h.pepper_kid, h.credential_epoch,
        EXISTS (
          SELECT

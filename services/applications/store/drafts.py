@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import asyncpg
 
@@ -75,7 +76,7 @@ class Draft:
 
 
 # 720 hours are 30 days whatever the session's time zone says of daylight saving.
-INSERT_DRAFT = """
+INSERT_DRAFT: Final = """
 WITH now AS MATERIALIZED (
   SELECT clock_timestamp() AS at
 )
@@ -105,7 +106,7 @@ async def insert(tx: Transaction, draft: NewDraft) -> datetime | None:
     )
 
 
-LOCK_OF_REQUEST = """
+LOCK_OF_REQUEST: Final = """
 SELECT application_id
   FROM application_drafts
  WHERE request_id = $1                  -- uuid
@@ -118,7 +119,7 @@ async def lock_of_request(tx: Transaction, request_id: uuid.UUID) -> uuid.UUID |
     return await tx.fetchval(LOCK_OF_REQUEST, request_id)
 
 
-IS_USED = """
+IS_USED: Final = """
 SELECT d.revision > 0 OR EXISTS (SELECT FROM finalize_operations o WHERE o.operation_id = d.application_id)
   FROM application_drafts d
  WHERE d.application_id = $1            -- uuid
@@ -130,7 +131,7 @@ async def is_used(tx: Transaction, application_id: uuid.UUID) -> bool:
     return await tx.fetchval(IS_USED, application_id)
 
 
-FORGET_REQUEST = """
+FORGET_REQUEST: Final = """
 UPDATE application_drafts
    SET request_id = NULL
  WHERE application_id = $1              -- uuid
@@ -142,7 +143,7 @@ async def forget_request(tx: Transaction, application_id: uuid.UUID) -> None:
     await tx.execute(FORGET_REQUEST, application_id)
 
 
-DELETE_DRAFT = """
+DELETE_DRAFT: Final = """
 DELETE FROM application_drafts
  WHERE application_id = $1              -- uuid
 """
@@ -153,7 +154,7 @@ async def delete(tx: Transaction, application_id: uuid.UUID) -> int:
     return int((await tx.execute(DELETE_DRAFT, application_id)).removeprefix("DELETE "))
 
 
-OPENED = """
+OPENED: Final = """
 SELECT d.expires_at, c.code, h.credential_epoch
   FROM application_drafts d
   JOIN application_id_codes c USING (application_id)
@@ -169,14 +170,14 @@ async def opened(tx: Transaction, application_id: uuid.UUID) -> tuple[datetime, 
     return None if row is None else (row["expires_at"], row["code"], row["credential_epoch"])
 
 
-LOCK_DRAFT = """
+LOCK_DRAFT: Final = """
 SELECT true
   FROM application_drafts
  WHERE application_id = $1              -- uuid
    FOR UPDATE                           -- one save, submit or reaping at a time
 """
 # A statement of its own: it begins after the lock is held, so it sees what the former holder committed in any table.
-READ_LOCKED = """
+READ_LOCKED: Final = """
 SELECT d.revision, d.save_id, d.save_digest, d.enc_version, d.last_saved_at, d.expires_at,
        d.expires_at > clock_timestamp() AS live,
        EXISTS (
@@ -208,7 +209,7 @@ async def lock(tx: Transaction, application_id: uuid.UUID) -> LockedDraft | None
     )
 
 
-SAVE_DRAFT = """
+SAVE_DRAFT: Final = """
 WITH now AS MATERIALIZED (
   SELECT clock_timestamp() AS at
 )
@@ -248,7 +249,7 @@ async def save(tx: Transaction, new: Save) -> Saved:
     return Saved(revision=row["revision"], saved_at=row["last_saved_at"], expires_at=row["expires_at"])
 
 
-GET_DRAFT = """
+GET_DRAFT: Final = """
 SELECT d.revision, d.kdf_id, d.kdf_memory_kib, d.kdf_passes, d.kdf_salt, d.enc_version, d.server_share, d.share_kid,
        d.schema_version, d.padded_len, d.nonce, d.ciphertext, d.wrapped_key_nonce, d.wrapped_key, d.last_saved_at,
        d.expires_at,

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Final
 
 from services.chassis.postgres import Transaction
 
@@ -30,7 +31,7 @@ class Filing:
     details: bytes
 
 
-INSERT_APPLICATION = """
+INSERT_APPLICATION: Final = """
 INSERT INTO applications
        (application_id, kind, status, household_id, submitted_by, programs_requested, submission_channel,
         confidentiality, received_at, filing_date, basis_date, dek_id, wrapped_dek, kek_kid, details)
@@ -61,7 +62,7 @@ async def insert_application(tx: Transaction, filing: Filing) -> bool:
     return tag == "INSERT 0 1"
 
 
-INSERT_DETERMINATIONS = """
+INSERT_DETERMINATIONS: Final = """
 INSERT INTO application_determinations (application_id, person_id, program)
 SELECT $1, requested.person_id, requested.program
   FROM unnest($2::uuid[], $3::text[]) AS requested (person_id, program)

@@ -82,7 +82,7 @@ SELECT o.operation_id,
  WHERE o.operation_id = $1              -- uuid
 """
 
-COMPLETED = f"""{_OPERATION}
+COMPLETED: Final = f"""{_OPERATION}
    AND o.status = 'completed'
 """
 
@@ -93,7 +93,7 @@ async def completed(db: Database, operation_id: uuid.UUID) -> Operation | None:
     return _operation(row) if row else None
 
 
-LOCK_DRAFT = """
+LOCK_DRAFT: Final = """
 SELECT revision, expires_at <= clock_timestamp() AS expired, clock_timestamp() AS now
   FROM application_drafts
  WHERE application_id = $1              -- uuid
@@ -107,7 +107,7 @@ async def lock_draft(tx: Transaction, application_id: uuid.UUID) -> Draft | None
     return Draft(revision=row["revision"], expired=row["expired"], now=row["now"]) if row else None
 
 
-LOCK = f"""{_OPERATION}
+LOCK: Final = f"""{_OPERATION}
    FOR UPDATE OF o                      -- the branch taken must still hold when it commits
 """
 
@@ -118,7 +118,7 @@ async def lock(tx: Transaction, operation_id: uuid.UUID) -> Operation | None:
     return _operation(row) if row else None
 
 
-BEGIN_FIRST = """
+BEGIN_FIRST: Final = """
 WITH operation AS (
   INSERT INTO finalize_operations (operation_id, application_id, kind, status, generation, holder, lease_expires_at)
   VALUES ($1, $2, $3, 'in_progress', 1, $4, clock_timestamp() + make_interval(secs => $5))
@@ -139,7 +139,7 @@ async def begin_first(
     )
 
 
-BEGIN_NEXT = """
+BEGIN_NEXT: Final = """
 WITH operation AS (
   UPDATE finalize_operations
      SET status = 'in_progress',
@@ -165,7 +165,7 @@ async def begin_next(tx: Transaction, fence: Fence, lease_seconds: float, pins: 
     return _changed(tag)
 
 
-STEAL = """
+STEAL: Final = """
 UPDATE finalize_operations
    SET holder = $3, lease_expires_at = clock_timestamp() + make_interval(secs => $4)
  WHERE operation_id = $1
@@ -180,7 +180,7 @@ async def steal(tx: Transaction, fence: Fence, lease_seconds: float) -> bool:
     return _changed(await tx.execute(STEAL, fence.operation_id, fence.generation, fence.holder, lease_seconds))
 
 
-HEARTBEAT = """
+HEARTBEAT: Final = """
 UPDATE finalize_operations
    SET lease_expires_at = clock_timestamp() + make_interval(secs => $4)
  WHERE operation_id = $1                -- uuid
@@ -201,7 +201,7 @@ async def give_back(db: Database, fence: Fence) -> bool:
     return bool(await db.fetchval(HEARTBEAT, *_fence_values(fence), 0.0, lane=Lane.CONTROL))
 
 
-DELETE_DRAFT = """
+DELETE_DRAFT: Final = """
 DELETE FROM application_drafts
  WHERE application_id = $1              -- uuid
 """
@@ -212,7 +212,7 @@ async def delete_draft(tx: Transaction, application_id: uuid.UUID) -> bool:
     return _changed(await tx.execute(DELETE_DRAFT, application_id))
 
 
-COMPLETE = """
+COMPLETE: Final = """
 WITH operation AS (
   UPDATE finalize_operations
      SET status = 'completed',
@@ -241,7 +241,7 @@ async def complete(tx: Transaction, fence: Fence, household_id: uuid.UUID, manif
     return _changed(await tx.execute(COMPLETE, *_fence_values(fence), household_id, list(manifest)))
 
 
-COMPENSATE = """
+COMPENSATE: Final = """
 WITH operation AS (
   UPDATE finalize_operations
      SET status = 'compensating'
@@ -264,7 +264,7 @@ async def compensate(tx: Transaction, fence: Fence, reason: str) -> bool:
     return _changed(await tx.execute(COMPENSATE, *_fence_values(fence), reason))
 
 
-ABORT = """
+ABORT: Final = """
 WITH operation AS (
   UPDATE finalize_operations
      SET status = 'aborted', holder = NULL, lease_expires_at = NULL
@@ -301,7 +301,7 @@ class Attempt:
     release_blocked_at: datetime | None
 
 
-ATTEMPTS = """
+ATTEMPTS: Final = """
 SELECT a.generation, a.received_at, a.basis_date, a.ended_at, a.outcome, o.status, o.released_at, o.release_blocked_at
   FROM finalize_attempts AS a
   JOIN finalize_operations AS o ON o.operation_id = a.operation_id

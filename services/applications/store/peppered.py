@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from services.chassis.postgres_transaction import Transaction
 
@@ -20,7 +21,7 @@ class Sealed:
     ciphertext: bytes
 
 
-LOCK_VERIFIERS = """
+LOCK_VERIFIERS: Final = """
 SELECT application_id, verifier, pepper_kid
   FROM passcode_hashes
  WHERE pepper_kid = ANY ($1)            -- text[]
@@ -35,7 +36,7 @@ async def lock_verifiers(tx: Transaction, kids: Sequence[str], limit: int) -> li
     return [(row["application_id"], Sealed(kid=row["pepper_kid"], ciphertext=row["verifier"])) for row in rows]
 
 
-REPLACE_VERIFIERS = """
+REPLACE_VERIFIERS: Final = """
 UPDATE passcode_hashes AS h
    SET verifier = new.verifier,
        pepper_kid = new.kid
@@ -54,7 +55,7 @@ async def replace_verifiers(tx: Transaction, sealed: Sequence[tuple[uuid.UUID, S
     )
 
 
-LOCK_SHARES = """
+LOCK_SHARES: Final = """
 SELECT application_id, server_share, share_kid
   FROM application_drafts
  WHERE share_kid = ANY ($1)             -- text[]
@@ -69,7 +70,7 @@ async def lock_shares(tx: Transaction, kids: Sequence[str], limit: int) -> list[
     return [(row["application_id"], Sealed(kid=row["share_kid"], ciphertext=row["server_share"])) for row in rows]
 
 
-REPLACE_SHARES = """
+REPLACE_SHARES: Final = """
 UPDATE application_drafts AS d
    SET server_share = new.share,
        share_kid = new.kid

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from typing import Final
 
 from services.chassis.postgres import Database, Transaction
 
-MARK_RELEASED = """
+MARK_RELEASED: Final = """
 UPDATE finalize_operations
    SET released_at = clock_timestamp()
  WHERE operation_id = $1                -- uuid
@@ -23,7 +24,7 @@ async def mark_released(tx: Transaction, operation_id: uuid.UUID, generation: in
     return _changed(await tx.execute(MARK_RELEASED, operation_id, generation))
 
 
-MARK_RELEASE_BLOCKED = """
+MARK_RELEASE_BLOCKED: Final = """
 UPDATE finalize_operations
    SET release_blocked_at = clock_timestamp()
  WHERE operation_id = $1                -- uuid
@@ -49,7 +50,7 @@ class Unreleased:
     manifest: tuple[str, ...]
 
 
-UNRELEASED = """
+UNRELEASED: Final = """
 SELECT o.operation_id, o.generation, a.digest, a.manifest
   FROM finalize_operations AS o
   JOIN finalize_attempts AS a ON a.operation_id = o.operation_id AND a.generation = o.generation
@@ -76,7 +77,7 @@ async def unreleased(db: Database, older_than_seconds: float, limit: int) -> lis
     ]
 
 
-UNDONE_BY_NOBODY = """
+UNDONE_BY_NOBODY: Final = """
 SELECT operation_id, generation
   FROM finalize_operations
  WHERE status = 'compensating'

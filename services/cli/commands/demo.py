@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import aiohttp
 import click
@@ -30,7 +31,7 @@ from services.cli.terminal import Failure, Terminal
 from services.cli.walk import Stage, WalkError, walk
 from services.kernel.secret import Secret
 
-EXAMPLES = ("household", "three-generations", "names-and-unknowns")
+EXAMPLES: Final = ("household", "three-generations", "names-and-unknowns")
 
 
 @click.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -12,7 +13,7 @@ from services.cli.stack.envoy import PUBLIC_SERVICES, STAFF_SERVICES, Address, E
 from services.cli.stack.process import LOOPBACK
 from services.cli.terminal import Failure, Terminal
 
-_PORT = click.IntRange(1, 65_535)
+_PORT: Final = click.IntRange(1, 65_535)
 
 
 @click.group()

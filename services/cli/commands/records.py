@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 import grpc
@@ -17,8 +17,8 @@ from services.cli import records
 from services.cli.commands import running
 from services.cli.terminal import Failure, Terminal
 
-CALLER = "canopy-applications"
-AUDIENCE = "canopy-persons"
+CALLER: Final = "canopy-applications"
+AUDIENCE: Final = "canopy-persons"
 
 E = TypeVar("E", bound=Message)
 

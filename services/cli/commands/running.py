@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Final
 
 from services.chassis.oidc import IssuerClient, IssuerRefused, IssuerUnavailable
 from services.cli.stack import state
 from services.cli.stack.key_material import client_secret
 from services.cli.terminal import Exit, Failure, Terminal
 
-_TIMEOUT_SECONDS = 10.0
+_TIMEOUT_SECONDS: Final = 10.0
 
 
 def addresses(terminal: Terminal) -> Mapping[str, str]:

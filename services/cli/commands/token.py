@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 from services.cli.commands import running
 from services.cli.stack.plan import CLIENTS
 from services.cli.terminal import Failure, Terminal
 
-_AUDIENCES = sorted({audience for client in CLIENTS for audience in client.audiences})
+_AUDIENCES: Final = sorted({audience for client in CLIENTS for audience in client.audiences})
 
 
 @click.command()

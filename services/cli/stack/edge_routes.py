@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from google.api import annotations_pb2, http_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
@@ -21,7 +21,7 @@ from services.chassis.resources import shipped
 from services.kernel.policy import rest_of
 
 # Messages that travel as one JSON string, so that one query parameter holds all of them.
-SCALAR_MESSAGES = frozenset(
+SCALAR_MESSAGES: Final = frozenset(
     {
         "google.protobuf.Timestamp",
         "google.protobuf.Duration",

@@ -14,8 +14,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from typing import Final
 
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG: Final = 1
 
 
 def main(arguments: list[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import grpc
 
@@ -17,7 +17,7 @@ from services.kernel.errors import ClientError, Refusal
 T = TypeVar("T")
 
 # What an applicant, or the page, can act on. Anything else is a fault between services and stays one.
-HANDED_ON = frozenset(
+HANDED_ON: Final = frozenset(
     {
         Reason.REASON_INVALID_FIELD,
         Reason.REASON_UNKNOWN_FIELD,

@@ -11,7 +11,7 @@ import hashlib
 import re
 import secrets
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Final, cast
 
 from redis.asyncio import Redis
 
@@ -23,10 +23,10 @@ from services.kernel.secret import Secret
 from services.portal.config import SessionConfig
 from services.portal.store import sessions as store
 
-TOKEN_BYTES = 32
-DEVICE_BYTES = 16
+TOKEN_BYTES: Final = 32
+DEVICE_BYTES: Final = 16
 
-FLOWS = {
+FLOWS: Final = {
     CredentialScope.CREDENTIAL_SCOPE_DRAFT: FlowKind.FLOW_KIND_APPLY,
     CredentialScope.CREDENTIAL_SCOPE_APPLICATION: FlowKind.FLOW_KIND_STEADY_STATE,
 }

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from services.kernel.secret import Secret
 from services.portal.domain.origin import Sender
 from services.portal.domain.sessions import Minted
 
-SESSION_COOKIE = "__Host-sid"
-DEVICE_COOKIE = "__Host-did"
+SESSION_COOKIE: Final = "__Host-sid"
+DEVICE_COOKIE: Final = "__Host-did"
 
 # Host-bound, never readable by scripts, never sent across sites, gone with the browser: no Domain, no Max-Age.
-_ATTRIBUTES = "; Path=/; Secure; HttpOnly; SameSite=Strict"
-_NO_STORE = ("cache-control", "no-store")
+_ATTRIBUTES: Final = "; Path=/; Secure; HttpOnly; SameSite=Strict"
+_NO_STORE: Final = ("cache-control", "no-store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
