@@ -48,8 +48,12 @@ class PasscodesConfig:
         65_536, lo=FLOOR_MEMORY_KIB, hi=1_048_576, unit="KiB", doc="Argon2id memory of new verifiers."
     )
     passes: int = knob(3, lo=1, hi=24, unit="passes", doc="Argon2id passes of new verifiers.")
-    concurrent: int = knob(2, lo=1, hi=64, unit="hashes", doc="Hashes computed at once.")
-    queue: int = knob(16, lo=0, hi=1_000, unit="hashes", doc="Hashes that may wait; more are refused as overload.")
+    concurrent: int = knob(
+        2, lo=1, hi=64, unit="hashes", doc="Hashes computed at once for logins, and as many for new drafts."
+    )
+    queue: int = knob(
+        16, lo=0, hi=1_000, unit="hashes", doc="Hashes of each that may wait; more are refused as overload."
+    )
     rotation_seconds: float = knob(
         600.0, lo=1, hi=86_400, unit="s", doc="Interval between looks for verifiers under a pepper that is not active."
     )

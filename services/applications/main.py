@@ -54,8 +54,8 @@ async def build(config: ApplicationsConfig) -> AsyncIterator[Service]:
         valkey.connect(config.valkey) as client,
         Drives.open(seconds=config.finalize.drive_seconds, drain_seconds=config.finalize.drain_seconds) as drives,
     ):
-        with PasscodeHasher.open(config.passcodes) as hasher:
-            verifiers = Verifiers(hasher, pepper)
+        # Who guesses passcodes fills the queue of the logins; nobody is to be kept from starting a draft by that.
+        with PasscodeHasher.open(config.passcodes) as starts, PasscodeHasher.open(config.passcodes) as logins:
             rotation = PepperRotation(db, pepper)
             drainer = Drainer(db, RedisStreamsBus(client, config.bus), NAME, config.outbox)
             finalizer = Finalizer.assemble(
@@ -73,7 +73,10 @@ async def build(config: ApplicationsConfig) -> AsyncIterator[Service]:
                     Servicer.of(
                         drafts_service_pb2,
                         drafts_service_pb2_grpc,
-                        DraftsHandler(Drafts(db, verifiers, pepper, config.drafts), Logins(db, verifiers)),
+                        DraftsHandler(
+                            Drafts(db, Verifiers(starts, pepper), pepper, config.drafts),
+                            Logins(db, Verifiers(logins, pepper)),
+                        ),
                     ),
                     Servicer.of(applications_service_pb2, applications_service_pb2_grpc, ApplicationsHandler(db)),
                     Servicer.of(finalize_service_pb2, finalize_service_pb2_grpc, FinalizeHandler(db, finalizer)),

@@ -229,6 +229,32 @@ async def test_more_logins_than_the_queue_holds_are_refused(
     assert set(reasons) <= {"REASON_OVERLOADED", "REASON_CREDENTIALS_NOT_ACCEPTED"}
 
 
+async def test_a_full_queue_of_logins_keeps_nobody_from_starting_a_draft(
+    mesh: Mesh, fresh: FreshDatabase, db: Database, registry: CollectorRegistry
+) -> None:
+    """DRF-09: logins and openings hash apart: whoever guesses passcodes does not close the agency."""
+    draft = pb.GetDraftRequest(application_id=str(await seed_draft(db)))
+    narrow = PasscodesConfig(memory_kib=262_144, passes=6, concurrent=1, queue=0)
+    token = mesh.issuer.mint(mesh.issuer.claims(main.NAME, service=PORTAL, azp=PORTAL))
+    metadata = (("authorization", f"Bearer {token}"),)  # without our client, which would come back
+    before = hashes(registry)
+    async with (
+        running(mesh, applications_config(mesh, fresh, passcodes=narrow)) as service,
+        grpc.aio.insecure_channel(f"127.0.0.1:{service.port}") as channel,
+    ):
+        stub = DraftsServiceStub(channel)
+        guess = asyncio.ensure_future(verify(service, "HH-00000000", "0000-0000-0000"))
+        while hashes(registry) == before:
+            await service.drafts.GetDraft(draft)
+        with refused(Reason.REASON_OVERLOADED):
+            await stub.VerifyCredentials(pb.VerifyCredentialsRequest(code="HH-00000001"), metadata=metadata)
+
+        started = await stub.CreateDraft(pb.CreateDraftRequest(request_id=str(uuid.uuid4())), metadata=metadata)
+
+        assert started.code
+        await asyncio.wait([guess])
+
+
 async def test_a_save_does_not_change_what_credentials_open(service: RunningApplications) -> None:
     """DRF-04: code, passcode and epoch are the draft's from its opening to its end."""
     draft = await opened(service)
