@@ -37,8 +37,8 @@ class ValkeyConfig:
     username: str | None = knob(None, doc="ACL user; empty for the default user.")
     password: Secret[str] | None = knob(None, doc="Password of the ACL user; empty when the instance asks for none.")
     connect_seconds: float = knob(2.0, lo=0.05, hi=60, unit="s", doc="Longest wait for a new connection.")
-    answer_seconds: float = knob(5.0, lo=0.05, hi=60, unit="s", doc="Longest wait for an answer.")
-    retries: int = knob(3, lo=0, hi=10, doc="How often a command is repeated after a lost connection.")
+    answer_seconds: float = knob(3.0, lo=0.05, hi=60, unit="s", doc="Longest wait for an answer.")
+    retries: int = knob(1, lo=0, hi=10, doc="How often a command is repeated after a lost connection.")
     connections: int = knob(32, lo=1, hi=1000, doc="Largest number of connections of this process.")
 
     def check(self) -> Iterator[str]:
