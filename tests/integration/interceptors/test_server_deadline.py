@@ -65,7 +65,8 @@ async def test_request_that_never_comes_keeps_nobody_out() -> None:
             (WRITE, AS_PORTAL, Reason.REASON_DEADLINE_EXCEEDED),
             (LIST, AS_PORTAL, Reason.REASON_DEADLINE_EXCEEDED),
         ):
-            await refused(channel.stream_unary(method)(silence(), metadata=metadata, timeout=20), reason)
+            async with asyncio.timeout(20):
+                await refused(channel.stream_unary(method)(silence(), metadata=metadata), reason)
 
 
 async def test_request_that_ends_before_it_begins_is_malformed(wire: Wire) -> None:
