@@ -40,6 +40,7 @@ _TOO_MUCH_WORK: Final = (
 _UNAVAILABLE: Final = (
     SessionEndedError,
     OSError,
+    asyncpg.InternalClientError,  # the driver lost its place: the server ended in the middle of an answer
     asyncpg.PostgresConnectionError,  # class 08
     asyncpg.OperatorInterventionError,  # class 57: shutting down, starting up
     asyncpg.IdleInTransactionSessionTimeoutError,  # 25P03: we stalled, the server hung up

@@ -55,6 +55,7 @@ def test_a_plain_error_answers_the_commit(error: BaseException) -> None:
         (server_error("08006"), Reason.REASON_UPSTREAM_UNAVAILABLE),
         (ConnectionRefusedError(), Reason.REASON_UPSTREAM_UNAVAILABLE),
         (SessionEndedError(), Reason.REASON_UPSTREAM_UNAVAILABLE),
+        (asyncpg.InternalClientError(), Reason.REASON_UPSTREAM_UNAVAILABLE),
         (server_error("23505"), None),
         (server_error("42P01"), None),
     ],
