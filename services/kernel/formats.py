@@ -18,17 +18,20 @@ _STATES: Final = (
 
 _NAME_HYPHENS: Final = "-\u2010\u2011\u058a\u05be"
 _NAME_SPACES: Final = " \u00a0"
-_NAME_ANYWHERE: Final = frozenset("'\u2019\u02bc\u05f3." + _NAME_HYPHENS + _NAME_SPACES)
+# "Jr., Esq.", "Raj a/l Kumar", "Lim @ Ong", "!Xóõ": what registries print.
+_NAME_SIGNS: Final = ",/@!"
+_NAME_ANYWHERE: Final = frozenset("'\u2019\u02bc\u05f3." + _NAME_SIGNS + _NAME_HYPHENS + _NAME_SPACES)
 # Catalan col·legi, the katakana dot between the parts of a foreign name, joiners of Persian and Indic scripts.
 _NAME_BETWEEN_LETTERS: Final = frozenset("\u00b7\u30fb\u200c\u200d")
 
 
 def _is_letter(character: str) -> bool:
-    return character.isalpha() or unicodedata.category(character)[0] in "LM"
+    """Tell whether a character is a letter, a mark or a digit ("3rd", and the name 1069): what a name is made of."""
+    return character.isalpha() or unicodedata.category(character) in ("Mn", "Mc", "Me", "Nd", "Nl")
 
 
 def _is_name(text: str) -> bool:
-    """Tell whether `text` is spelt as a name: letters and marks of any script, at least one, and what joins them."""
+    """Tell whether `text` is spelt as a name: a letter, mark or digit of any script at least, and what joins them."""
     if text.isalpha():
         return True
     letters = [_is_letter(character) for character in text]

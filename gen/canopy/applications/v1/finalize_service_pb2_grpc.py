@@ -68,7 +68,7 @@ class FinalizeServiceServicer:
 
     def WithdrawAttempt(self, request, context):
         """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY, REASON_NOT_IMPLEMENTED (in this release).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -41,7 +41,7 @@ class FinalizeServiceStub:
     """
     WithdrawAttempt: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.WithdrawAttemptRequest, _finalize_service_pb2.WithdrawAttemptResponse]
     """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY, REASON_NOT_IMPLEMENTED (in this release).
     """
     GetFinalizeOperation: _grpc.UnaryUnaryMultiCallable[_finalize_service_pb2.GetFinalizeOperationRequest, _finalize_service_pb2.GetFinalizeOperationResponse]
     """Where the submit of a draft stands, with every attempt and its instant.
@@ -61,7 +61,7 @@ class FinalizeServiceAsyncStub(FinalizeServiceStub):
     """
     WithdrawAttempt: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.WithdrawAttemptRequest, _finalize_service_pb2.WithdrawAttemptResponse]  # type: ignore[assignment]
     """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+    Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY, REASON_NOT_IMPLEMENTED (in this release).
     """
     GetFinalizeOperation: _aio.UnaryUnaryMultiCallable[_finalize_service_pb2.GetFinalizeOperationRequest, _finalize_service_pb2.GetFinalizeOperationResponse]  # type: ignore[assignment]
     """Where the submit of a draft stands, with every attempt and its instant.
@@ -90,7 +90,7 @@ class FinalizeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_finalize_service_pb2.WithdrawAttemptResponse, _abc.Awaitable[_finalize_service_pb2.WithdrawAttemptResponse]]:
         """Gives up an attempt that does not finish, so that the draft can be changed and submitted again.
-        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY.
+        Errors: REASON_INVALID_FIELD, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY, REASON_NOT_IMPLEMENTED (in this release).
         """
 
     @_abc_1.abstractmethod

@@ -106,7 +106,7 @@ class DraftsServiceServicer:
     def WithdrawSubmit(self, request, context):
         """Gives up a submit that does not finish, so that the draft can be changed and submitted again.
         Errors: REASON_SESSION_REQUIRED, REASON_ORIGIN_REFUSED, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY,
-        REASON_SESSIONS_UNAVAILABLE.
+        REASON_SESSIONS_UNAVAILABLE, REASON_NOT_IMPLEMENTED (in this release).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

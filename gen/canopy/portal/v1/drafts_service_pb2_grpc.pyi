@@ -57,7 +57,7 @@ class DraftsServiceStub:
     WithdrawSubmit: _grpc.UnaryUnaryMultiCallable[_drafts_service_pb2.WithdrawSubmitRequest, _drafts_service_pb2.WithdrawSubmitResponse]
     """Gives up a submit that does not finish, so that the draft can be changed and submitted again.
     Errors: REASON_SESSION_REQUIRED, REASON_ORIGIN_REFUSED, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY,
-    REASON_SESSIONS_UNAVAILABLE.
+    REASON_SESSIONS_UNAVAILABLE, REASON_NOT_IMPLEMENTED (in this release).
     """
 
 @_typing.type_check_only
@@ -88,7 +88,7 @@ class DraftsServiceAsyncStub(DraftsServiceStub):
     WithdrawSubmit: _aio.UnaryUnaryMultiCallable[_drafts_service_pb2.WithdrawSubmitRequest, _drafts_service_pb2.WithdrawSubmitResponse]  # type: ignore[assignment]
     """Gives up a submit that does not finish, so that the draft can be changed and submitted again.
     Errors: REASON_SESSION_REQUIRED, REASON_ORIGIN_REFUSED, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY,
-    REASON_SESSIONS_UNAVAILABLE.
+    REASON_SESSIONS_UNAVAILABLE, REASON_NOT_IMPLEMENTED (in this release).
     """
 
 class DraftsServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -146,7 +146,7 @@ class DraftsServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_drafts_service_pb2.WithdrawSubmitResponse, _abc.Awaitable[_drafts_service_pb2.WithdrawSubmitResponse]]:
         """Gives up a submit that does not finish, so that the draft can be changed and submitted again.
         Errors: REASON_SESSION_REQUIRED, REASON_ORIGIN_REFUSED, REASON_DRAFT_NOT_FOUND, REASON_OPERATION_BUSY,
-        REASON_SESSIONS_UNAVAILABLE.
+        REASON_SESSIONS_UNAVAILABLE, REASON_NOT_IMPLEMENTED (in this release).
         """
 
 def add_DraftsServiceServicer_to_server(servicer: DraftsServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
