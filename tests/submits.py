@@ -113,11 +113,11 @@ class Coordinator:
 def finalize_call(
     application_id: uuid.UUID, request: FinalizeRequest | None = None, **changes: Any
 ) -> pb.FinalizeApplicationRequest:
-    """Build the call that submits a draft which was never saved."""
+    """Build the call that submits a draft which was never saved, as staff do: they may name who is on record."""
     fields: dict[str, Any] = {
         "application_id": str(application_id),
         "expected_revision": 0,
-        "channel": SubmissionChannel.SUBMISSION_CHANNEL_PORTAL,
+        "channel": SubmissionChannel.SUBMISSION_CHANNEL_IN_PERSON,
         "request": filing() if request is None else request,
     }
     return pb.FinalizeApplicationRequest(**{**fields, **changes})

@@ -53,6 +53,8 @@ def _filing(request: FinalizeRequest, path: str, on: date) -> Iterator[Violation
         yield from _contact(contact, f"{path}.contacts[{index}]")
     texts = [consent.text for consent in request.consents]
     yield from _repeated(texts, f"{path}.consents", "text")
+    if request.representative.until and date.fromisoformat(request.representative.until) <= on:
+        yield Violation(field=f"{path}.representative.until", rule="past")
 
 
 def _people(request: FinalizeRequest, path: str, on: date) -> Iterator[Violation]:
@@ -65,12 +67,22 @@ def _people(request: FinalizeRequest, path: str, on: date) -> Iterator[Violation
             yield from _ties(person.member, index, request, f"{here}.member")
     yield from _repeated([person.person_id for person in request.people], f"{path}.people", "person_id")
     yield from _repeated([person.member_fact_id for person in request.people], f"{path}.people", "member_fact_id")
+    numbers = [person.details.taxpayer_number.number for person in request.people]
+    yield from _repeated(numbers, f"{path}.people", "details.taxpayer_number.number")
+    yield from _repeated([_likeness(person) for person in request.people], f"{path}.people", "details")
     if request.kind == FilingKind.FILING_KIND_INITIAL and not any(person.programs for person in request.people):
         yield Violation(field=f"{path}.people", rule="nobody_applies")
     heads = [person.member.relation for person in request.people].count(RelationToHead.RELATION_TO_HEAD_HEAD)
     # Another kind of filing may leave the head of a household on record unsaid.
     if heads > 1 or (heads == 0 and request.kind == FilingKind.FILING_KIND_INITIAL):
         yield Violation(field=f"{path}.people", rule="one_head")
+
+
+def _likeness(person: FiledPerson) -> str:
+    """Spell what two entries of one person have in common: the name, however capitalised, and the date of birth."""
+    name, born = person.details.name, person.details.birth_date
+    parts = (name.given, name.middle, name.family, name.suffix, f"{born.precision} {born.value}")
+    return "\x1f".join(parts).casefold()
 
 
 def _applicant(person: FiledPerson, path: str) -> Iterator[Violation]:

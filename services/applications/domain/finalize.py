@@ -17,6 +17,7 @@ from canopy.errors.v1.reason_pb2 import Reason
 from canopy.persons.v1.step_pb2 import StepReceipt
 from services.applications.clients.persons import PersonsFinalize
 from services.applications.config import ApplicationsConfig
+from services.applications.domain import self_service
 from services.applications.domain.claim import Claim, Claims, Filed, Submit, Undo
 from services.applications.domain.completion import Completion, DraftGoneError
 from services.applications.domain.digest import DigestKeys
@@ -111,7 +112,10 @@ class Finalizer:
 
     def _require_in_order(self, submit: Submit) -> None:
         today = agency_calendar.basis_date(self.clock.now(), self.claims.zone)
-        if broken := filing_violations(submit.request, REQUEST, on=today):
+        broken = filing_violations(submit.request, REQUEST, on=today)
+        if submit.channel in self_service.CHANNELS:
+            broken += self_service.self_service_violations(submit.request, REQUEST)
+        if broken:
             raise invalid(*broken)
         if submit.request.kind != FilingKind.FILING_KIND_INITIAL:
             raise Refusal(Reason.REASON_NOT_IMPLEMENTED)
@@ -165,9 +169,11 @@ class Finalizer:
             try:
                 receipts += await self.persons.apply(fence.operation_id, fence.generation, pins.digest, batch)
             except ClientError as error:
-                if not receipts and error.reason in _REFUSED_FILING:
-                    raise _FilingRefusedError(error.reason, error.metadata) from error
-                raise
+                if error.reason not in _REFUSED_FILING:
+                    raise
+                refused = _FilingRefusedError(error.reason, error.metadata)
+                # An attempt that has written cannot be undone yet (docs/finalize.md): it stays, and says why.
+                raise refused.told if receipts else refused from error
             await failpoint.reach(Failpoint.APPLICATIONS_AFTER_APPLY)
         return Recorded.of(receipts)
 
@@ -216,7 +222,7 @@ class Finalizer:
 
 
 class _FilingRefusedError(Exception):
-    """Persons refused the first batch for what it says, so nothing of the attempt is written."""
+    """Persons refused the first batch for what it says, so nothing is written. told: to the applicant."""
 
     def __init__(self, reason: Reason, metadata: Mapping[str, str]) -> None:
         super().__init__()

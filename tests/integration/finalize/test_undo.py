@@ -10,6 +10,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
+from canopy.applications.v1.application_pb2 import SubmissionChannel
 from canopy.applications.v1.drafts_service_pb2_grpc import DraftsServiceStub
 from canopy.applications.v1.finalize_pb2 import FinalizeRequest
 from canopy.applications.v1.finalize_service_pb2 import OperationState
@@ -41,6 +42,22 @@ def unknown_household() -> FinalizeRequest:
     request = filing(2)
     request.household.household_id = str(uuid.uuid4())
     return request
+
+
+@pytest.mark.parametrize("wrong", [unknown_person, unknown_household])
+@pytest.mark.parametrize(
+    "channel", [SubmissionChannel.SUBMISSION_CHANNEL_PORTAL, SubmissionChannel.SUBMISSION_CHANNEL_KIOSK]
+)
+async def test_an_applicant_names_nobody_on_record(
+    world: World, wrong: Callable[[], FinalizeRequest], channel: SubmissionChannel
+) -> None:
+    """FIN-27: a session proves nothing about records: who saw an id neither changes what it names nor learns of it."""
+    draft = await world.draft()
+
+    with refused(Reason.REASON_INVALID_FIELD):
+        await world.first.submit(draft, wrong(), channel=channel)
+
+    await world.first.submit(draft, filing(2), channel=channel)
 
 
 async def save(world: World, draft: uuid.UUID, revision: int) -> None:

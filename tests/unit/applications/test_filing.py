@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from canopy.applications.v1.application_pb2 import Confidentiality, FilingKind
 from canopy.applications.v1.finalize_pb2 import Consent, Contact, ContactKind, FinalizeRequest
 from canopy.persons.v1.income_pb2 import Frequency
-from canopy.persons.v1.person_pb2 import DatePrecision, TaxpayerNumberStatus
+from canopy.persons.v1.person_pb2 import DatePrecision, TaxpayerNumberKind, TaxpayerNumberStatus
 from services.applications.domain.filing import filing_violations
 from services.kernel import fields
 from tests import filings
@@ -94,6 +94,25 @@ def _membership_in_new_household(request: FinalizeRequest) -> None:
 def _person_twice(request: FinalizeRequest) -> None:
     for person in request.people:
         person.person_id = ID
+
+
+def _same_number_twice(request: FinalizeRequest) -> None:
+    for person in request.people[:2]:
+        number = person.details.taxpayer_number
+        number.status = TaxpayerNumberStatus.TAXPAYER_NUMBER_STATUS_HELD
+        number.kind = TaxpayerNumberKind.TAXPAYER_NUMBER_KIND_SSN
+        number.number = "078051120"
+
+
+def _same_person_twice(request: FinalizeRequest) -> None:
+    request.people[1].details.name.CopyFrom(request.people[0].details.name)
+    request.people[1].details.name.given = request.people[0].details.name.given.upper()
+    request.people[1].details.birth_date.CopyFrom(request.people[0].details.birth_date)
+
+
+def _representative_of_the_past(request: FinalizeRequest) -> None:
+    request.representative.name = "John O’Dea"
+    request.representative.until = "1990-01-01"
 
 
 def _membership_twice(request: FinalizeRequest) -> None:
@@ -193,6 +212,9 @@ def _born_tomorrow(request: FinalizeRequest) -> None:
         (_membership_in_new_household, "household.household_id", "required"),
         (_person_twice, "people[1].person_id", "unique"),
         (_membership_twice, "people[1].member_fact_id", "unique"),
+        (_same_number_twice, "people[1].details.taxpayer_number.number", "unique"),
+        (_same_person_twice, "people[1].details", "unique"),
+        (_representative_of_the_past, "representative.until", "past"),
         (_tie_out_of_range, "people[0].member.ties[0].to.index", "position"),
         (_tie_to_self, "people[1].member.ties[1].to.index", "self"),
         (_tie_to_own_id, "people[1].member.ties[0].to.person_id", "self"),
