@@ -24,6 +24,13 @@ from services.cli.terminal import Failure, Terminal
 class Program(click.Group):
     """Turns the failures that a person can do something about into one line, without a traceback."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take --json wherever it stands: people write it last."""
+        end = args.index("--") if "--" in args else len(args)
+        if "--json" in args[:end]:
+            args = ["--json", *(word for word in args[:end] if word != "--json"), *args[end:]]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         try:

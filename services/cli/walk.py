@@ -126,7 +126,8 @@ async def _read_back(stage: Stage, receipt: FilingReceipt, form: FinalizeRequest
         found = await staff.call("POST", "/v1/persons:batchGet", request, BatchGetPersonsResponse)
         for entry, filed in zip(found.entries, members, strict=True):
             _require(entry.state.details == filed.details, "a person is not as filed")
-        tell(f"On record as of {basis}", ", ".join(_full_name(entry.state.details.name) for entry in found.entries))
+        names = ", ".join(_full_name(entry.state.details.name) for entry in found.entries)
+        tell(f"On record as of {basis}: {len(people)} members", names)
         before = (await households(basis - dt.timedelta(days=1))).entries[0]
         _require(before.WhichOneof("result") == "absent", "the household holds before its basis date")
         tell("A day earlier", "not yet valid: the record knows what held on which day")

@@ -157,8 +157,10 @@ async def test_token_is_for_whom_and_what_was_asked(machine: Machine) -> None:
 async def test_status_says_what_is_ready(machine: Machine) -> None:
     """OPS-02: exit code 0 when all of it is; as text a line for each part."""
     text, value = await machine.canopy("status"), await machine.canopy("--json", "status")
+    last = await machine.canopy("status", "--json")
 
     assert (text.code, value.code) == (0, 0)
+    assert last.json()["parts"] == value.json()["parts"]
     parts = value.json()["parts"]
     assert [line.split()[:2] for line in text.out.splitlines()[1:]] == [[name, "ready"] for name in parts]
     assert ESCAPE not in text.out + value.out

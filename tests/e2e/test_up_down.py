@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -122,6 +123,20 @@ async def test_second_stack_runs_beside_the_first(machine: Machine) -> None:
     assert "loses the data" in started.err
     assert both == (0, 0)
     assert (stopped.code, after.code) == (0, 3)
+
+
+async def test_stack_whose_home_is_removed_stops_by_itself() -> None:
+    """OPS-01: without its home nothing could find the stack, or stop it: it must not live on and hold ports."""
+    with new_home() as home:
+        started = await Machine(home).canopy("--json", "up")
+        state = json.loads((home / "state.json").read_text())
+        shutil.rmtree(home)
+        processes = [state["supervisor"], *(part["pid"] for part in state["parts"].values())]
+        async with asyncio.timeout(60):
+            while any(Path(f"/proc/{process}").exists() for process in processes):  # noqa: ASYNC110, ASYNC240
+                await asyncio.sleep(0.1)
+
+    assert started.code == 0, started.err
 
 
 async def test_migrate_on_a_running_stack_finds_nothing_new(machine: Machine) -> None:

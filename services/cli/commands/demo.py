@@ -84,7 +84,9 @@ async def _walk_all(terminal: Terminal, forms: Sequence[tuple[str, FinalizeReque
             bus=bus,
         )
         for title, form in forms:
-            _tell(terminal, f"\n[bold]{title}[/bold]: {len(form.people)} people, {len(form.incomes)} incomes")
+            members = sum(person.HasField("member") for person in form.people)
+            what = f"{len(form.people)} people, {members} of them in the household, {len(form.incomes)} incomes"
+            _tell(terminal, f"\n[bold]{title}[/bold]: {what}")
             receipts.append(await walk(stage, form, lambda what, detail: _step(terminal, what, detail)))
     return receipts
 

@@ -21,6 +21,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from services.cli.commands.down import bring_down
 from services.cli.stack import state
 from services.cli.stack.envoy_program import envoy_program
 from services.cli.stack.home import DEFAULT_HOME, Home, supervisor_pid
@@ -57,7 +58,11 @@ def up(terminal: Terminal, *, public_port: int | None, staff_port: int | None, f
     if before is not None and before.status is StackStatus.RUNNING:
         _report(terminal, before, already=True)
         return
-    final, child = bring_up(terminal, options)
+    try:
+        final, child = bring_up(terminal, options)
+    except KeyboardInterrupt:
+        bring_down(terminal.home)
+        raise
     for notice in final.notices:
         click.secho(f"canopy: {notice}", fg="yellow", err=True)
     _report(terminal, final, already=False)

@@ -31,6 +31,7 @@ from services.cli.stack.state import PartState, PartStatus, StackState, StackSta
 FIRST_BACKOFF_SECONDS: Final = 0.5
 MAX_BACKOFF_SECONDS: Final = 30.0
 STEADY_SECONDS: Final = 60.0
+HOME_SECONDS: Final = 1.0
 
 EXIT_FAILED: Final = 1
 EXIT_HELD: Final = 3
@@ -64,12 +65,12 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, told.set)
         work = asyncio.create_task(self._bring_up_and_watch())
-        waiting = asyncio.create_task(told.wait())
-        await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        ends = [work, asyncio.create_task(told.wait()), asyncio.create_task(self._home_removed())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         failure = work.exception() if work.done() else None
-        for task in (work, waiting):
+        for task in ends:
             task.cancel()
-        await asyncio.gather(work, waiting, return_exceptions=True)
+        await asyncio.gather(*ends, return_exceptions=True)
         if failure is None:
             self._publish(status=StackStatus.STOPPING)
         await self._take_down()
@@ -79,6 +80,12 @@ class Supervisor:
         _log.error("%s", _one_line(failure), exc_info=None if _is_expected(failure) else failure)
         self._publish(status=StackStatus.FAILED, error=_one_line(failure))
         return EXIT_FAILED
+
+    async def _home_removed(self) -> None:
+        """Return once somebody has removed the home: nothing could find this stack any more, or stop it."""
+        while self._home.lock.exists():  # noqa: ASYNC110 -- nothing tells when a file goes
+            await asyncio.sleep(HOME_SECONDS)
+        _log.warning("the home is gone: stopping")
 
     async def _bring_up_and_watch(self) -> None:
         every = await self._bring_up()
@@ -170,7 +177,8 @@ class Supervisor:
 
     def _publish(self, **changes: Any) -> None:
         self._state = dataclasses.replace(self._state, **changes)
-        state.save(self._home, self._state)
+        if self._home.root.is_dir():
+            state.save(self._home, self._state)
 
 
 def supervise(home: Home, options: Options) -> int:
