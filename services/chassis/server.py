@@ -129,6 +129,8 @@ def _options(config: ServerConfig) -> list[tuple[str, int]]:
         # The stack refuses what is larger than the knob, with a reason; gRPC does beyond twice that, without one.
         ("grpc.max_receive_message_length", 2 * config.max_message_bytes),
         ("grpc.max_send_message_length", 2 * config.max_message_bytes),
+        ("grpc.max_metadata_size", 16_384),  # twice what the edge lets through
+        ("grpc.absolute_max_metadata_size", 32_768),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", _PING_INTERVAL_MS),
     ]

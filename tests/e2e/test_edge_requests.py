@@ -86,6 +86,14 @@ async def test_body_is_limited_by_the_contract(edge: Edge, path: str, size: int,
         assert answer.json()["details"][0]["reason"] == "REASON_MESSAGE_TOO_LARGE"
 
 
+async def test_headers_that_are_too_large_are_refused_by_the_edge(edge: Edge) -> None:
+    """MSH-11: a service would refuse them with a text that lists every header."""
+    answer = await edge.call("GET", SHELVES, headers={"cookie": "x=" + "a" * 12_000})
+
+    assert answer.status == 431
+    assert answer.json()["message"] == "The headers are too large."
+
+
 async def test_raw_body_reaches_the_method_byte_for_byte(edge: Edge) -> None:
     """MSH-11: a method that takes google.api.HttpBody parses the body itself, so the edge changes nothing of it."""
     body = b'{"a" : 1,  "a":2}'
