@@ -25,7 +25,7 @@ from tests.probe import pb
 async def test_broken_message_names_every_field_and_no_value(wire: Wire) -> None:
     """MSH-08: BadRequest lists all violations by path and rule; the sent values appear nowhere."""
     async with wire.bare() as stub:
-        ask = pb.Ask(word="secret-value" * 3, name=pb.Name(family="9secret"))
+        ask = pb.Ask(word="secret-value" * 3, name=pb.Name(family="<secret>"))
         error = await refused(stub.Write(ask, metadata=AS_PORTAL), Reason.REASON_INVALID_FIELD)
 
     info, bad, retry = details_of(error)
