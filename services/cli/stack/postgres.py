@@ -24,7 +24,7 @@ import asyncpg
 from services.cli.stack import postgres_files
 from services.cli.stack.password import ensure_password
 from services.cli.stack.postgres_files import Placement
-from services.cli.stack.process import LOOPBACK, Command, ServerProcess, StackError, on_free_port
+from services.cli.stack.process import LOOPBACK, Command, ServerProcess, StackError, launcher, on_free_port
 from services.kernel.secret import Secret
 
 SUPERUSER: Final = "postgres"
@@ -120,9 +120,9 @@ def _initialise(placement: Placement, password: Secret[str]) -> None:
             file.write(password.reveal())
         for path in (aside, password_file):
             postgres_files.hand_over(path, placement.account)
-        account = placement.account
         outcome = subprocess.run(  # noqa: S603 -- a fixed program, no shell
             [
+                *launcher(placement.account),
                 *(str(placement.programs / "initdb"), "--pgdata", str(aside), "--username", SUPERUSER),
                 *("--pwfile", str(password_file), "--auth-host", "scram-sha-256", "--auth-local", "reject"),
                 # The built-in collation: the order of texts does not change with the machine's C library.
@@ -135,9 +135,6 @@ def _initialise(placement: Placement, password: Secret[str]) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            user=account.uid if account else None,
-            group=account.gid if account else None,
-            extra_groups=[] if account else None,
         )
         if outcome.returncode != 0:
             errors = [line.strip() for line in outcome.stdout.splitlines() if "error" in line]

@@ -63,6 +63,18 @@ class Command:
     die_with_parent: signal.Signals | None = None
 
 
+def launcher(account: Account | None, bound_to_parent: signal.Signals | None = None) -> list[str]:
+    """Begin the argument list of a program that runs as another user: after an exec, never in a fork of ours.
+
+    subprocess's own `user` forks, and a fork of a process with threads (gRPC's) can crash before it execs.
+    """
+    return [
+        *(sys.executable, "-I", "-S", str(LAUNCHER)),
+        *((str(account.uid), str(account.gid)) if account else ("-1", "-1")),
+        *(str(int(bound_to_parent or 0)), str(os.getpid())),
+    ]
+
+
 class ServerProcess:
     """One running child. Not restarted here: that is the supervisor's decision."""
 
@@ -75,12 +87,7 @@ class ServerProcess:
     def start(cls, command: Command) -> ServerProcess:
         """Start the child and return at once. Raises StackError when the log or the program cannot be opened."""
         bound_to_parent = command.die_with_parent if sys.platform == "linux" else None
-        account = command.account
-        launch = [
-            *(sys.executable, "-I", "-S", str(LAUNCHER)),
-            *((str(account.uid), str(account.gid)) if account else ("-1", "-1")),
-            *(str(int(bound_to_parent or 0)), str(os.getpid())),
-        ]
+        launch = launcher(command.account, bound_to_parent)
         try:
             command.log.parent.mkdir(parents=True, exist_ok=True)
             with command.log.open("ab") as log:

@@ -19,7 +19,7 @@ from services.chassis.postgres import Database
 from services.chassis.postgres_config import DatabaseConfig
 from services.cli.stack import postgres_files
 from services.cli.stack.postgres import SUPERUSER, PostgresConfig, PostgresServer
-from services.cli.stack.process import PortTakenError, StackError, free_port
+from services.cli.stack.process import Account, PortTakenError, StackError, free_port, launcher
 from services.kernel import failpoint
 from services.kernel.errors import Refusal
 from services.kernel.failpoint import Action, Failpoint
@@ -142,7 +142,11 @@ async def test_a_lock_file_whose_number_came_round_again_does_not_stop_the_start
     server = await PostgresServer.start(config(home))
     lock = server.data / "postmaster.pid"
     await server.kill()
-    bystander = await asyncio.create_subprocess_exec("sleep", "60", user=lock.stat().st_uid if as_root else None)
+    owner = lock.stat()
+    account = Account(name="bystander", uid=owner.st_uid, gid=owner.st_gid) if as_root else None
+    sleep = shutil.which("sleep")
+    assert sleep is not None
+    bystander = await asyncio.create_subprocess_exec(*launcher(account), sleep, "60")
     try:
         lines = lock.read_text().split("\n")
         lock.write_text("\n".join([str(bystander.pid), *lines[1:]]))
