@@ -66,6 +66,8 @@ def connect_options(config: DatabaseConfig) -> dict[str, Any]:
         "server_settings": {
             "application_name": config.application_name,
             "default_transaction_isolation": "read committed",
+            # What was acknowledged is on disk. A server set to less would lose filings whose receipt is out.
+            "synchronous_commit": "on",
             "lock_timeout": _milliseconds(config.lock_seconds),
             "statement_timeout": _milliseconds(config.statement_seconds),
             "transaction_timeout": _milliseconds(config.transaction_seconds),

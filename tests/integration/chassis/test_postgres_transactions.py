@@ -149,6 +149,18 @@ async def test_isolation_is_stated_whatever_the_server_defaults_to(fresh: FreshD
         assert await db.transact("isolation", work) == "read committed"
 
 
+async def test_a_commit_is_on_disk_whatever_the_server_defaults_to(fresh: FreshDatabase) -> None:
+    """FIN-22: a server set to answer COMMIT before it is durable would lose filings whose receipt is out."""
+    async with fresh.as_admin() as admin:
+        await admin.execute(f"ALTER DATABASE {fresh.name} SET synchronous_commit = 'off'")
+
+    async def work(tx: Transaction) -> str:
+        return await tx.fetchval("SHOW synchronous_commit")
+
+    async with Database.open(fresh.service) as db:
+        assert await db.transact("durable", work) == "on"
+
+
 async def test_limits_are_set_for_the_transaction(fresh: FreshDatabase) -> None:
     """FIN-07: no lock is waited for, no statement and no transaction runs, without a limit."""
 
